@@ -13,7 +13,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* newest first; NULL while everything fits `first` */
-	size_t used;                /* of the newest block, or of `first` */
+	size_t used;		    /* of the newest block, or of `first` */
 	_Alignas(max_align_t) unsigned char first[1024];
 };
 

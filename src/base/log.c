@@ -23,9 +23,9 @@ static const struct {
 	const char *name;
 	int priority;
 } levels[] = {
-	[LEVEL_DEBUG] = {"debug", LOG_DEBUG}, [LEVEL_INFO] = {"info", LOG_INFO},
-	[LEVEL_WARN] = {"warn", LOG_WARNING}, [LEVEL_ERROR] = {"error", LOG_ERR},
-	[LEVEL_FATAL] = {"fatal", LOG_CRIT},  [LEVEL_BUG] = {"bug", LOG_CRIT},
+    [LEVEL_DEBUG] = {"debug", LOG_DEBUG}, [LEVEL_INFO] = {"info", LOG_INFO},
+    [LEVEL_WARN] = {"warn", LOG_WARNING}, [LEVEL_ERROR] = {"error", LOG_ERR},
+    [LEVEL_FATAL] = {"fatal", LOG_CRIT},  [LEVEL_BUG] = {"bug", LOG_CRIT},
 };
 
 struct line {
@@ -101,7 +101,8 @@ static void add_quoted(struct line *line, struct bytes value)
 		else if (byte >= ' ' && byte < 0x7f)
 			add(line, (char[]){(char)byte}, 1);
 		else
-			add(line, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", byte));
+			add(line, escaped,
+			    (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", byte));
 	}
 	add(line, "\"", 1);
 }

@@ -35,10 +35,10 @@ struct log_field {
 	} value;
 };
 
-#define LOG_TEXT(k, v)  ((struct log_field){LOG_KIND_TEXT, (k), {.text = (v)}})
+#define LOG_TEXT(k, v)	((struct log_field){LOG_KIND_TEXT, (k), {.text = (v)}})
 #define LOG_BYTES(k, v) ((struct log_field){LOG_KIND_BYTES, (k), {.bytes = (v)}})
-#define LOG_INT(k, v)   ((struct log_field){LOG_KIND_INT, (k), {.number = (v)}})
-#define LOG_END         ((struct log_field){LOG_KIND_END, 0, {0}})
+#define LOG_INT(k, v)	((struct log_field){LOG_KIND_INT, (k), {.number = (v)}})
+#define LOG_END		((struct log_field){LOG_KIND_END, 0, {0}})
 
 /* log_info("worker started", LOG_INT("pid", pid)); */
 #define log_debug(...) log_write(LEVEL_DEBUG, __VA_ARGS__, LOG_END)

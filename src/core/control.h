@@ -9,9 +9,9 @@
 #include "base/err.h"
 
 enum control_word {
-	CONTROL_READY,  /* worker -> master: accepting connections */
+	CONTROL_READY,	/* worker -> master: accepting connections */
 	CONTROL_RELOAD, /* master -> worker, with a descriptor: read-only memfd of the new file */
-	CONTROL_DRAIN,  /* master -> worker: stop gracefully, then exit 0 */
+	CONTROL_DRAIN,	/* master -> worker: stop gracefully, then exit 0 */
 };
 
 /* Sends a word, with `fd` when it is not -1 (the receiver gets a copy; the caller keeps its own).

@@ -7,9 +7,9 @@
  * calls attach after its fork; detach or death ends a worker's part; the master calls close at the
  * end. A reload that changes a backend's options asks for a restart.
  *
- * Threads: submit, cancel, poll, next, drain run on one thread, the worker's event loop, and must not
- * block there longer than a stripe lock (microseconds). A driver may have threads of its own; they
- * never call done, they call host->kick, and the event loop then calls poll. */
+ * Threads: submit, cancel, poll, next, drain run on one thread, the worker's event loop, and must
+ * not block there longer than a stripe lock (microseconds). A driver may have threads of its own;
+ * they never call done, they call host->kick, and the event loop then calls poll. */
 #ifndef LEASED_CORE_DRIVER_H
 #define LEASED_CORE_DRIVER_H
 
@@ -20,8 +20,8 @@ enum { DRIVER_WHY = 512, DRIVER_WORKERS_MAX = 64 };
 
 /* What a driver may ask of the worker it runs in. */
 struct driver_host {
-	/* Any thread: makes the event loop call poll soon. Cheap, idempotent, never blocks. Must not
-	 * be called after detach returned. */
+	/* Any thread: makes the event loop call poll soon. Cheap, idempotent, never blocks. Must
+	 * not be called after detach returned. */
 	void (*kick)(void *arg);
 	void *arg;
 	unsigned slot; /* worker slot, < DRIVER_WORKERS_MAX; one live process per slot */
@@ -38,7 +38,7 @@ struct driver_shared; /* per backend, made by the master, inherited by fork */
 struct driver_worker; /* per backend and worker */
 
 struct driver {
-	const char *name;                  /* "memory", "postgres" */
+	const char *name;		   /* "memory", "postgres" */
 	const struct option_spec *options; /* ends with a NULL name */
 
 	/* Master, before fork. `value` has one entry per option, in order; borrowed for ever. On

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * core/lease.h - what a lease is, in the server's own words.
- * All times are microseconds. Wall times are for printing only; decisions use the boot clock (memory
- * driver) or the database's clock (postgres driver). */
+ * All times are microseconds. Wall times are for printing only; decisions use the boot clock
+ * (memory driver) or the database's clock (postgres driver). */
 #ifndef LEASED_CORE_LEASE_H
 #define LEASED_CORE_LEASE_H
 
@@ -21,7 +21,7 @@ enum {
 	LEASE_REQUEST_ID_MAX = 64,
 	LEASE_METADATA_ENTRIES_MAX = 64,
 	LEASE_METADATA_BYTES_MAX = 8192, /* keys and values together */
-	LEASE_HOLDER_TEXT = 36,          /* canonical lower-case UUID, without NUL */
+	LEASE_HOLDER_TEXT = 36,		 /* canonical lower-case UUID, without NUL */
 };
 
 /* Proves who may renew and release. 122 random bits (RFC 9562, UUID version 4). */

@@ -22,19 +22,19 @@ struct op_request {
 	struct bytes name_space;
 	struct bytes key;
 	struct bytes owner; /* capability subject of the caller, empty without auth */
-	bool may_break;     /* OP_RELEASE: the capability grants lease.break */
+	bool may_break;	    /* OP_RELEASE: the capability grants lease.break */
 
-	int64_t ttl_us;  /* OP_ACQUIRE, OP_RENEW: > 0, at most limits.max_ttl_us */
+	int64_t ttl_us;	 /* OP_ACQUIRE, OP_RENEW: > 0, at most limits.max_ttl_us */
 	int64_t wait_us; /* OP_ACQUIRE: 0 = fail at once; counted from submit */
 	struct metadata metadata;
 	struct bytes request_id;
 
 	struct holder_id holder; /* OP_RENEW, OP_RELEASE */
-	bool holder_known;       /* false: the text was no canonical UUID, so nobody's */
+	bool holder_known;	 /* false: the text was no canonical UUID, so nobody's */
 
-	uint32_t page_size;      /* OP_LIST: 0 = everything */
+	uint32_t page_size;	 /* OP_LIST: 0 = everything */
 	struct bytes key_prefix; /* OP_LIST */
-	struct bytes after;      /* OP_LIST: only keys greater than this, when after_set */
+	struct bytes after;	 /* OP_LIST: only keys greater than this, when after_set */
 	bool after_set;
 };
 
@@ -44,11 +44,11 @@ struct op_answer {
 	 * ERR_HELD: the lease that is in the way, when `held`; its holder id is never sent. */
 	struct lease lease;
 	bool held;
-	bool existed;         /* OP_RELEASE */
+	bool existed;	      /* OP_RELEASE */
 	uint32_t waiters;     /* OP_INSPECT, ERR_HELD: queued on the key */
 	struct lease *leases; /* OP_LIST: ordered by key, in the op's arena */
 	size_t lease_count;
-	bool more; /* OP_LIST: the page is full and there are more */
+	bool more;	   /* OP_LIST: the page is full and there are more */
 	const char *field; /* ERR_INVALID_ARGUMENT: the field at fault, static */
 	const char *text;  /* message instead of err_text(result); arena or static; NULL = none */
 };
@@ -59,8 +59,8 @@ struct op {
 	struct op_answer answer;
 	struct arena *arena;
 	void (*done)(struct op *op); /* exactly once when submit answered ERR_PENDING */
-	void *caller;                /* for done */
-	void *driver_data;           /* the driver's, from submit until done */
+	void *caller;		     /* for done */
+	void *driver_data;	     /* the driver's, from submit until done */
 };
 
 /* Name of the operation as in capabilities and logs ("lease.acquire"); static. */

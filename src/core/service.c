@@ -16,7 +16,7 @@
 static const char page_token_mark = '1';
 
 static enum err refuse(struct op *op, const char *field, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 static enum err refuse(struct op *op, const char *field, const char *format, ...)
 {
@@ -176,8 +176,8 @@ static enum err check_acquire(struct op *op, const struct service_input *input,
 	if ((err = check_names(op)) != ERR_OK ||
 	    (err = check_ttl(op, &input->ttl, limits)) != ERR_OK ||
 	    (err = check_wait(op, &input->wait_for, limits)) != ERR_OK ||
-	    (err = check_text(op, "request_id", op->request.request_id,
-			      LEASE_REQUEST_ID_MAX)) != ERR_OK)
+	    (err = check_text(op, "request_id", op->request.request_id, LEASE_REQUEST_ID_MAX)) !=
+		ERR_OK)
 		return err;
 	return check_metadata(op);
 }
@@ -240,7 +240,7 @@ enum err service_check(struct op *op, const struct service_input *input,
 enum err service_route(struct op *op, const struct settings *settings, size_t *backend)
 {
 	const struct namespace_settings *found =
-		settings_namespace(settings, op->request.name_space);
+	    settings_namespace(settings, op->request.name_space);
 	enum { TEXT = LEASE_NAMESPACE_MAX + 40 };
 	char *text;
 
@@ -251,7 +251,8 @@ enum err service_route(struct op *op, const struct settings *settings, size_t *b
 	text = arena_alloc(op->arena, TEXT);
 	if (text)
 		snprintf(text, TEXT, "namespace \"%.*s\" not configured",
-			 (int)op->request.name_space.len, (const char *)op->request.name_space.data);
+			 (int)op->request.name_space.len,
+			 (const char *)op->request.name_space.data);
 	op->answer.text = text;
 	return op->answer.result = ERR_NAMESPACE_UNKNOWN;
 }

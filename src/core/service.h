@@ -26,9 +26,9 @@ struct service_input {
 	struct bytes page_token;  /* List: as it came */
 };
 
-/* Judges the arguments of `op` and completes op->request (ttl_us, wait_us, holder, after; metadata is
- * sorted in place, the last of equal keys stays). ERR_OK, or ERR_INVALID_ARGUMENT with answer.field
- * and answer.text (in the op's arena). Pure but for the arena; does not block. */
+/* Judges the arguments of `op` and completes op->request (ttl_us, wait_us, holder, after; metadata
+ * is sorted in place, the last of equal keys stays). ERR_OK, or ERR_INVALID_ARGUMENT with
+ * answer.field and answer.text (in the op's arena). Pure but for the arena; does not block. */
 enum err service_check(struct op *op, const struct service_input *input,
 		       const struct limits *limits);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * core/settings.h - the effective configuration as plain data. Made by config/, read by everybody,
- * never changed: a reload makes a new one. All memory belongs to one owner that is freed with it. */
+ * never changed: a reload makes a new one. All memory belongs to one owner that is freed with it.
+ */
 #ifndef LEASED_CORE_SETTINGS_H
 #define LEASED_CORE_SETTINGS_H
 
@@ -18,7 +19,8 @@ enum listen_kind { LISTEN_TCP, LISTEN_UNIX };
 
 struct listen_settings {
 	enum listen_kind kind;
-	const char *host; /* LISTEN_TCP: IPv4 or IPv6 literal or a name, without brackets; "" = any */
+	const char
+	    *host; /* LISTEN_TCP: IPv4 or IPv6 literal or a name, without brackets; "" = any */
 	const char *port;
 	const char *path; /* LISTEN_UNIX */
 	const char *text; /* as written, for messages */

@@ -8,17 +8,17 @@
 #include "core/settings.h"
 
 struct worker_setup {
-	unsigned slot;       /* < DRIVER_WORKERS_MAX; at most one live process per slot */
+	unsigned slot;	     /* < DRIVER_WORKERS_MAX; at most one live process per slot */
 	const int *listen;   /* non-blocking listening sockets, shared by all workers */
 	size_t listen_count; /* one or more per settings->listen entry */
-	int control;         /* this worker's end of the pair, non-blocking */
+	int control;	     /* this worker's end of the pair, non-blocking */
 
 	const struct settings *settings;
 	struct driver_shared **shared; /* one per settings->backend entry, prepared by the master */
 
-	/* Reads the file that came with CONTROL_RELOAD (the master found it valid) into new settings.
-	 * The worker applies what may change while running: namespaces of known backends, limits,
-	 * log, reflection and health. NULL on failure, then the old settings stay. */
+	/* Reads the file that came with CONTROL_RELOAD (the master found it valid) into new
+	 * settings. The worker applies what may change while running: namespaces of known backends,
+	 * limits, log, reflection and health. NULL on failure, then the old settings stay. */
 	struct settings *(*reload)(int fd, const struct settings *old);
 	void (*settings_free)(struct settings *settings);
 };

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,31 +105,41 @@ static unsigned cpu_count(void)
 	return count < 1 ? 1 : count > DRIVER_WORKERS_MAX ? DRIVER_WORKERS_MAX : (unsigned)count;
 }
 
+static const char *join(struct reader *reader, const char *base, const char *below)
+{
+	size_t size = strlen(base) + strlen(below) + 1;
+	char *path = reader_memory(reader, size, 1);
+
+	if (path)
+		snprintf(path, size, "%s%s", base, below);
+	return path;
+}
+
 static const char *default_state_dir(struct reader *reader)
 {
 	const char *given = getenv("STATE_DIRECTORY"), *base = getenv("XDG_STATE_HOME");
-	const char *home = getenv("HOME");
-	char *path;
+	const char *below = "/leased";
+	struct passwd *entry;
 
 	if (given && given[0] == '/') {
 		/* systemd.exec(5): a list with colons; the first is ours. */
-		size_t len = strcspn(given, ":");
+		char *path = reader_memory(reader, strcspn(given, ":") + 1, 1);
 
-		path = reader_memory(reader, len + 1, 1);
-		return path ? memcpy(path, given, len) : NULL;
+		return path ? memcpy(path, given, strcspn(given, ":")) : NULL;
 	}
 	if (geteuid() == 0)
 		return "/var/lib/leased";
-	if (base && base[0] != '/')
-		base = NULL;
-	if (!home || home[0] != '/')
-		home = "/tmp";
-	path = reader_memory(reader, strlen(base ? base : home) + sizeof "/.local/state/leased", 1);
-	if (path && base)
-		sprintf(path, "%s/leased", base);
-	else if (path)
-		sprintf(path, "%s/.local/state/leased", home);
-	return path;
+	if (!base || base[0] != '/') {
+		base = getenv("HOME");
+		below = "/.local/state/leased";
+	}
+	if (!base || base[0] != '/') {
+		entry = getpwuid(geteuid());
+		base = entry ? entry->pw_dir : NULL;
+	}
+	if (!base || base[0] != '/')
+		return "/var/lib/leased";
+	return join(reader, base, below);
 }
 
 /* What the values mean for the server. */

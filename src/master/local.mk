@@ -1,3 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libmaster.a
-libmaster_a_SOURCES =
+libmaster_a_SOURCES = \
+	src/master/child.c \
+	src/master/daemon.c src/master/daemon.h \
+	src/master/listen.c src/master/listen.h \
+	src/master/listen_unix.c src/master/listen_unix.h \
+	src/master/lockfile.c src/master/lockfile.h \
+	src/master/master.c src/master/master.h \
+	src/master/owner.c src/master/owner.h \
+	src/master/reload.c \
+	src/master/state.h \
+	src/master/state_dir.c src/master/state_dir.h

@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <stdlib.h>
 
+#include "shm/driver.h"
 #include "stub_driver.h"
 
 static const char *const modes[] = {"fast", "safe", NULL};
@@ -42,7 +42,8 @@ static void finish(struct driver_shared *shared)
 	(void)shared;
 }
 
-const struct driver stub_memory = {
+/* Under the name that main.c knows. */
+const struct driver shm_driver = {
     .name = "memory", .options = memory_options, .prepare = prepare, .close = finish};
 const struct driver stub_store = {
     .name = "postgres", .options = store_options, .prepare = prepare, .close = finish};

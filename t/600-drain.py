@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients see when the server stops."""
+import time
+
+import pytest
+
+import wire
+from client import refused, until
+from drivers import DRIVER, slack
+from server import Server
+
+
+@pytest.mark.parametrize("also", ["nothing", "a release"])
+def test_B18_waiters_end_unavailable_and_the_tree_is_gone_in_time(also):
+    with Server() as server:
+        clients = server.connect_apart(4)
+        held_ = [clients[i % 4].acquire(f"k{i}", ttl=600) for i in range(20)]
+        waiting = [clients[i % 4].acquire_soon(f"k{i % 20}", ttl=600, wait=3600)
+                   for i in range(100)]
+        for i in range(20):
+            server.wait_waiters(f"k{i}", 5)
+        began = time.monotonic()
+        server.signal(15)
+        if also == "a release":
+            for handle in held_[:5]:
+                try:
+                    clients[0].release(handle, timeout=5)
+                except Exception as error:  # the worker may be gone already
+                    assert "UNAVAILABLE" in str(error), error
+        assert server.stop() == 0
+        assert time.monotonic() - began < slack(10)
+        reasons = []
+        for one in waiting:
+            try:
+                one.result()
+                reasons.append("granted")
+            except Exception as error:
+                assert error.code.name == "UNAVAILABLE", error
+                reasons.append(error.reason)
+        if also == "nothing":
+            assert reasons.count("DRAINING") == 100, reasons
+        else:
+            assert reasons.count("granted") <= 5 and reasons.count("DRAINING") >= 95, reasons
+        for client in clients:
+            client.close()
+        # Leases outlive the server, in both drivers.
+        server.start()
+        with server.connect() as client:
+            for handle in held_[5:]:
+                assert client.renew(handle, ttl=600).fencing_token == handle.fencing_token
+
+
+def test_B18_a_stop_without_calls_is_quick():
+    with Server(workers=2) as server, server.connect() as client:
+        client.acquire("k")
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < slack(5)
+
+
+def test_health_tells_of_the_stop_before_the_end():
+    with Server(workers=1) as server, server.connect() as client:
+        watch = client.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=20)
+        assert wire.health_status(next(watch)) == wire.HEALTH_SERVING
+        client.acquire("k")
+        waiting = client.acquire_soon("k", wait=60)
+        server.wait_waiters("k", 1)
+        server.signal(15)
+        assert wire.health_status(next(watch)) == wire.HEALTH_NOT_SERVING
+        with refused("UNAVAILABLE", None, "DRAINING"):
+            waiting.result()
+        assert server.stop() == 0
+
+
+def test_an_interrupt_stops_as_a_termination_does():
+    with Server(workers=2) as server:
+        assert server.stop(number=2) == 0
+
+
+def test_a_reload_leaves_leases_waiters_and_connections_alone():
+    with Server(workers=2) as server, server.connect() as client:
+        handle = client.acquire("k")
+        waiting = client.acquire_soon("k", wait=60)
+        server.wait_waiters("k", 1)
+        with refused("NOT_FOUND"):
+            client.acquire("k", namespace="later")
+        server.namespaces.append("later")
+        server.write_config()
+        server.signal(1)
+
+        def known():
+            try:
+                client.inspect("k", namespace="later")
+                return True
+            except Exception as error:
+                assert "NOT_FOUND" in str(error), error
+                return False
+        until(known, slack(5), "the new namespace is served")
+        assert not waiting.done() and client.holder("k") == handle.holder_id
+        client.release(handle)
+        waiting.result()
+        assert DRIVER.name in ("memory", "postgres")

@@ -21,3 +21,30 @@ t_022_rules_LDADD = $(core_test_libs)
 t_023_service_SOURCES = t/023-service.c
 t_023_service_CFLAGS = $(core_test_cflags)
 t_023_service_LDADD = $(core_test_libs)
+
+# Configuration, with drivers that only have options; and a server whose workers speak no gRPC, for
+# the tests of the master (t/5*.py).
+if HAVE_CRITERION
+config_tests = t/100-scalar t/101-config-errors t/102-config
+check_PROGRAMS += $(config_tests)
+TESTS += $(config_tests)
+endif
+config_test_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
+config_test_libs = libconfig.a libcore.a libbase.a $(YAML_LIBS) $(CRITERION_LIBS) $(JANSSON_LIBS) $(LIBS)
+config_test_lib = t/lib/config_case.c t/lib/config_case.h t/lib/stub_driver.c t/lib/stub_driver.h
+t_100_scalar_SOURCES = t/100-scalar.c
+t_100_scalar_CFLAGS = $(core_test_cflags)
+t_100_scalar_LDADD = $(config_test_libs)
+t_101_config_errors_SOURCES = t/101-config-errors.c $(config_test_lib)
+t_101_config_errors_CPPFLAGS = $(config_test_cppflags)
+t_101_config_errors_CFLAGS = $(core_test_cflags)
+t_101_config_errors_LDADD = $(config_test_libs)
+t_102_config_SOURCES = t/102-config.c $(config_test_lib)
+t_102_config_CPPFLAGS = $(config_test_cppflags)
+t_102_config_CFLAGS = $(core_test_cflags)
+t_102_config_LDADD = $(config_test_libs)
+
+check_PROGRAMS += t/stub-leased
+t_stub_leased_SOURCES = src/main.c t/lib/stub_driver.c t/lib/stub_driver.h t/lib/stub_worker.c
+t_stub_leased_CPPFLAGS = $(config_test_cppflags)
+t_stub_leased_LDADD = libmaster.a libconfig.a libcore.a libbase.a $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)

@@ -3,16 +3,40 @@
 # NUL. So the server decodes a twin with the same field numbers whose strings are bytes: the same
 # bytes on the wire, with lengths. It is derived here, so that the two cannot drift apart.
 lease_proto = $(srcdir)/proto/mindd/lease/v1/lease.proto
-EXTRA_DIST += proto/mindd/lease/v1/lease.proto
+own_protos = \
+	google/rpc/error_details.proto \
+	google/rpc/status.proto \
+	grpc/health/v1/health.proto \
+	grpc/reflection/v1/reflection.proto
+# What reflection shows: v1alpha has the messages of v1 and needs no code of its own.
+shown_protos = mindd/lease/v1/lease.proto $(own_protos) grpc/reflection/v1alpha/reflection.proto
+EXTRA_DIST += \
+	proto/mindd/lease/v1/lease.proto \
+	proto/google/rpc/error_details.proto \
+	proto/google/rpc/status.proto \
+	proto/grpc/health/v1/health.proto \
+	proto/grpc/reflection/v1/reflection.proto \
+	proto/grpc/reflection/v1alpha/reflection.proto
+
+# The library ships no code for the well-known types.
+generated_sources = \
+	proto/wire/lease_wire.pb-c.c \
+	proto/google/protobuf/any.pb-c.c \
+	proto/google/protobuf/descriptor.pb-c.c \
+	proto/google/protobuf/duration.pb-c.c \
+	proto/google/protobuf/timestamp.pb-c.c \
+	proto/google/rpc/error_details.pb-c.c \
+	proto/google/rpc/status.pb-c.c \
+	proto/grpc/health/v1/health.pb-c.c \
+	proto/grpc/reflection/v1/reflection.pb-c.c
+generated_headers = $(generated_sources:.c=.h)
 
 noinst_LIBRARIES += libproto.a
-libproto_a_CFLAGS = -std=c17 -Wno-all -Wno-extra
-nodist_libproto_a_SOURCES = \
-	proto/wire/lease_wire.pb-c.c proto/wire/lease_wire.pb-c.h \
-	proto/google/protobuf/duration.pb-c.c proto/google/protobuf/duration.pb-c.h \
-	proto/google/protobuf/timestamp.pb-c.c proto/google/protobuf/timestamp.pb-c.h
-BUILT_SOURCES += $(nodist_libproto_a_SOURCES)
-CLEANFILES += $(nodist_libproto_a_SOURCES) proto/wire/lease_wire.proto
+libproto_a_CFLAGS = -std=c17 -w
+nodist_libproto_a_SOURCES = $(generated_sources) proto/descriptors.c
+BUILT_SOURCES += $(generated_headers)
+CLEANFILES += $(generated_sources) $(generated_headers) proto/wire/lease_wire.proto \
+	proto/descriptors.c proto/descriptors.bin
 
 proto/wire/lease_wire.proto: $(lease_proto)
 	@$(MKDIR_P) proto/wire
@@ -27,14 +51,33 @@ proto/wire/lease_wire.proto: $(lease_proto)
 
 proto/wire/lease_wire.pb-c.c: proto/wire/lease_wire.proto
 	$(AM_V_GEN)$(PROTOC) -Iproto/wire --c_out=proto/wire proto/wire/lease_wire.proto
-proto/wire/lease_wire.pb-c.h: proto/wire/lease_wire.pb-c.c
 
-# The library ships no code for the well-known types.
-proto/google/protobuf/duration.pb-c.c:
+proto/google/protobuf/any.pb-c.c proto/google/protobuf/descriptor.pb-c.c \
+proto/google/protobuf/duration.pb-c.c proto/google/protobuf/timestamp.pb-c.c:
 	@$(MKDIR_P) proto
-	$(AM_V_GEN)$(PROTOC) --c_out=proto google/protobuf/duration.proto
-proto/google/protobuf/duration.pb-c.h: proto/google/protobuf/duration.pb-c.c
-proto/google/protobuf/timestamp.pb-c.c:
+	$(AM_V_GEN)$(PROTOC) --c_out=proto $(@:proto/%.pb-c.c=%.proto)
+
+proto/google/rpc/error_details.pb-c.c: $(srcdir)/proto/google/rpc/error_details.proto
 	@$(MKDIR_P) proto
-	$(AM_V_GEN)$(PROTOC) --c_out=proto google/protobuf/timestamp.proto
-proto/google/protobuf/timestamp.pb-c.h: proto/google/protobuf/timestamp.pb-c.c
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --c_out=proto google/rpc/error_details.proto
+proto/google/rpc/status.pb-c.c: $(srcdir)/proto/google/rpc/status.proto
+	@$(MKDIR_P) proto
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --c_out=proto google/rpc/status.proto
+proto/grpc/health/v1/health.pb-c.c: $(srcdir)/proto/grpc/health/v1/health.proto
+	@$(MKDIR_P) proto
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --c_out=proto grpc/health/v1/health.proto
+proto/grpc/reflection/v1/reflection.pb-c.c: $(srcdir)/proto/grpc/reflection/v1/reflection.proto
+	@$(MKDIR_P) proto
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --c_out=proto grpc/reflection/v1/reflection.proto
+
+$(generated_headers): %.h: %.c
+
+# Everything this server speaks, with comments, as one array: reflection serves it.
+proto/descriptors.c: $(lease_proto)
+	@$(MKDIR_P) proto
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --include_imports --include_source_info \
+		--descriptor_set_out=proto/descriptors.bin $(shown_protos)
+	@{ printf '#include <stddef.h>\n#include <stdint.h>\nconst uint8_t descriptors_data[] = {\n'; \
+	   od -An -v -tu1 proto/descriptors.bin | $(SED) -e 's/  */,/g' -e 's/^,//' -e 's/$$/,/'; \
+	   printf '};\nconst size_t descriptors_size = sizeof descriptors_data;\n'; } > $@.tmp
+	@mv $@.tmp $@

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
+	src/core/board.c src/core/board.h \
 	src/core/control.c src/core/control.h \
 	src/core/driver.h \
 	src/core/holder.c src/core/holder.h \

@@ -5,6 +5,7 @@
 #ifndef LEASED_CORE_WORKER_H
 #define LEASED_CORE_WORKER_H
 
+#include "core/board.h"
 #include "core/settings.h"
 
 struct worker_setup {
@@ -12,6 +13,8 @@ struct worker_setup {
 	const int *listen;   /* non-blocking listening sockets, shared by all workers */
 	size_t listen_count; /* one or more per settings->listen entry */
 	int control;	     /* this worker's end of the pair, non-blocking */
+
+	struct board *board;        /* connections taken by each worker; NULL = unknown */
 
 	const struct settings *settings;
 	struct driver_shared **shared; /* one per settings->backend entry, prepared by the master */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * worker/server.h - one worker's gRPC server: completion queue, event loop, kick, drain.
+ * Everything here runs on the event loop thread but server_kick. */
+#ifndef LEASED_WORKER_SERVER_H
+#define LEASED_WORKER_SERVER_H
+
+#include <stdatomic.h>
+
+#include <grpc/grpc.h>
+
+#include "core/worker.h"
+#include "worker/tag.h"
+
+enum { SERVER_METHODS = 5, SERVER_BACKENDS_MAX = 64 };
+
+struct stream;
+
+struct server {
+	const struct worker_setup *setup;
+	_Atomic(const struct settings *) settings; /* current ones; swapped by the loop */
+	_Atomic(struct settings *) fresh;	   /* from a reload, taken by the loop */
+	atomic_bool drain_wanted;
+
+	grpc_server *grpc;
+	grpc_completion_queue *queue;
+	void *method[SERVER_METHODS];  /* by enum op_kind */
+	struct driver_worker **driver; /* one per backend */
+
+	grpc_channel *lame; /* holds `bell`, on which an empty batch wakes the queue */
+	grpc_call *bell;
+	struct tag bell_tag;
+	atomic_bool bell_rung;
+
+	struct stream *streams; /* live health and reflection calls */
+	bool draining;
+	bool cancelled_all;
+	int64_t drain_deadline_us;
+	struct tag shutdown_tag;
+	bool shut;
+};
+
+/* Makes the server and starts it; no listening port: connections come from the acceptor. */
+enum err server_start(struct server *server, const struct worker_setup *setup);
+
+/* Any thread: the loop looks at its drivers, at `fresh` and at `drain_wanted` soon. */
+void server_kick(void *server);
+
+/* Until the drain is over. */
+void server_run(struct server *server);
+
+/* After server_run: gives everything back. */
+void server_stop(struct server *server);
+
+#endif

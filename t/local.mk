@@ -48,3 +48,17 @@ check_PROGRAMS += t/stub-leased
 t_stub_leased_SOURCES = src/main.c t/lib/stub_driver.c t/lib/stub_driver.h t/lib/stub_worker.c
 t_stub_leased_CPPFLAGS = $(config_test_cppflags)
 t_stub_leased_LDADD = libmaster.a libconfig.a libcore.a libbase.a $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
+
+# For ./check and ./quickstart: the published proto as a stock Python client sees it, and the names of
+# the test programs.
+EXTRA_DIST += check quickstart
+python_stubs = t/py/mindd/lease/v1/lease_pb2.py
+CLEANFILES += $(python_stubs) t/py/mindd/lease/v1/lease_pb2_grpc.py
+.PHONY: python-stubs print-tests
+python-stubs: $(python_stubs)
+$(python_stubs): $(lease_proto)
+	@$(MKDIR_P) t/py
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --python_out=t/py --grpc_python_out=t/py \
+		--plugin=protoc-gen-grpc_python=/usr/bin/grpc_python_plugin mindd/lease/v1/lease.proto
+print-tests:
+	@echo $(TESTS)

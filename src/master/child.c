@@ -47,6 +47,7 @@ static _Noreturn void become_worker(struct master *master, unsigned slot, int co
 	    .control = control,
 	    .settings = master->settings,
 	    .shared = master->shared,
+	    .board = master->board,
 	    .reload = master->setup->config->reload,
 	    .settings_free = master->setup->config->free,
 	};
@@ -147,6 +148,7 @@ static void died(struct master *master, unsigned slot, int status)
 
 	log_death(child, slot, status, lived);
 	close_end(&child->control);
+	board_leave(master->board, slot);
 	bury(master, slot);
 	child->pid = 0;
 	child->ready = false;
@@ -235,6 +237,7 @@ void child_hear(struct master *master, unsigned slot)
 		if (word != CONTROL_READY || child->ready)
 			continue;
 		child->ready = true;
+		board_enter(master->board, slot);
 		log_info("worker is ready", LOG_INT("slot", slot), LOG_INT("pid", child->pid));
 	}
 	/* End of file: it is dead or dying, waitpid will say which. */

@@ -131,6 +131,7 @@ static int set_up(struct master *master)
 	if (state_dir_make(master->settings->state_dir, why, sizeof why) != ERR_OK ||
 	    listen_open(&master->listen, master->settings, why) != ERR_OK)
 		return fail(master, MASTER_EXIT_SYSTEM, why);
+	master->board = board_create();
 	status = prepare(master);
 	return status ? status : write_pidfile(master);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/board.h"
 #include "master/listen.h"
 #include "master/lockfile.h"
 #include "master/master.h"
@@ -30,6 +31,7 @@ struct master {
 	struct listen_set listen;
 	struct driver_shared **shared; /* one per backend, in the order of the settings */
 	size_t shared_count;
+	struct board *board; /* NULL = none: connections are not balanced */
 	struct child child[DRIVER_WORKERS_MAX];
 	struct lockfile pidfile;
 	pid_t pid;

@@ -4,11 +4,14 @@
 . "$(dirname "$0")/lib/tap.sh"
 
 build=${LEASED_BUILD:-build}
+flags="-std=c17 -pthread -DHAVE_CONFIG_H -I src -I $build -I $build/src -I $build/proto
+	$(pkg-config --cflags grpc libprotobuf-c jansson yaml-0.1 libpq)"
+export flags
+
 judge() {
-	# shellcheck disable=SC2046 # flags are words
-	find src -name '*.c' -print0 | xargs -0 -r -n 8 -P "$(nproc)" clang-tidy --quiet \
-		--warnings-as-errors='*' -- -std=c17 -DHAVE_CONFIG_H -I src -I "$build" -I "$build/src" \
-		-I "$build/proto" $(pkg-config --cflags grpc libprotobuf-c jansson yaml-0.1 libpq) 2>&1 |
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	find src -name '*.c' -print0 | xargs -0 -r -n 4 -P "$(nproc)" \
+		bash -c 'clang-tidy --quiet --warnings-as-errors="*" "$@" -- $flags' tidy 2>&1 |
 		grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -'
 	return "${PIPESTATUS[1]}"
 }

@@ -20,7 +20,7 @@ def test_B18_waiters_end_unavailable_and_the_tree_is_gone_in_time(also):
         for i in range(20):
             server.wait_waiters(f"k{i}", 5)
         began = time.monotonic()
-        server.signal(15)
+        server.send(15)
         if also == "a release":
             for handle in held_[:5]:
                 try:
@@ -65,7 +65,7 @@ def test_health_tells_of_the_stop_before_the_end():
         client.acquire("k")
         waiting = client.acquire_soon("k", wait=60)
         server.wait_waiters("k", 1)
-        server.signal(15)
+        server.send(15)
         assert wire.health_status(next(watch)) == wire.HEALTH_NOT_SERVING
         with refused("UNAVAILABLE", None, "DRAINING"):
             waiting.result()
@@ -86,7 +86,7 @@ def test_a_reload_leaves_leases_waiters_and_connections_alone():
             client.acquire("k", namespace="later")
         server.namespaces.append("later")
         server.write_config()
-        server.signal(1)
+        server.send(1)
 
         def known():
             try:

@@ -195,7 +195,7 @@ def test_B31_every_new_worker_serves_at_once(four, new_key):
             worst = max(worst, time.monotonic() - died)
             client.close()
             if cycle % 3 == 0:
-                four.signal(signal.SIGHUP)
+                four.send(signal.SIGHUP)
             assert proc.threads(four.master) == 1
             until(lambda: time.monotonic() > died + 0.6, 1, "a pause")
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all pytest files here share: TAP output, a limit of time per test, servers and keys."""
+"""What all pytest files here share: a limit of time per test, servers and keys."""
 import faulthandler
 import itertools
 import os
@@ -12,6 +12,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(_HERE, "lib"))
 sys.path.insert(0, os.path.join(os.environ.get("LEASED_BUILD", "build"), "t", "py"))
 
+import tap_report  # noqa: E402
 from drivers import DRIVER, FULL, SLOW  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -23,6 +24,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "memory: a property of the memory driver")
     config.addinivalue_line("markers", "full: only with --full")
     faulthandler.enable()
+    if not config.pluginmanager.has_plugin("tap_report"):
+        config.pluginmanager.register(tap_report, "tap_report")
 
 
 def pytest_collection_modifyitems(items):
@@ -47,29 +50,6 @@ def pytest_runtest_protocol(item):
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def pytest_runtest_logreport(report):
-    if report.when != "call" and report.passed:
-        return
-    name = report.nodeid.rpartition("::")[2].removeprefix("test_").replace("_", " ")
-    if report.when == "teardown":
-        name += " (afterwards)"
-    if report.skipped:
-        print(f"ok - {name} # SKIP {report.longrepr[2] if report.longrepr else ''}", flush=True)
-    elif report.passed:
-        print(f"ok - {name} # {report.duration:.1f} s", flush=True)
-    else:
-        print(f"not ok - {name}", flush=True)
-        for line in str(report.longrepr).splitlines():
-            print("# " + line, flush=True)
-
-
-def pytest_collectreport(report):
-    if report.failed:
-        print(f"not ok - {report.nodeid} can be loaded")
-        for line in str(report.longrepr).splitlines():
-            print("# " + line, flush=True)
 
 
 @pytest.fixture(scope="module")

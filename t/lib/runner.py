@@ -27,8 +27,8 @@ def command(path):
             text = file.read()
         if "__main__" in text:
             return ["/usr/bin/python3", path]
-        return ["/usr/bin/python3", "-m", "pytest", "-c", os.path.join(TESTS, "pytest.ini"),
-                "--rootdir", TESTS, path]
+        return ["/usr/bin/python3", "-m", "pytest", "-p", "tap_report", "-c",
+                os.path.join(TESTS, "pytest.ini"), "--rootdir", TESTS, path]
     if path.endswith(".sh"):
         return ["bash", path]
     with open(path, "rb") as file:
@@ -69,7 +69,8 @@ class File:
         began, done = time.monotonic(), threading.Event()
         process = subprocess.Popen(command(self.path), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   errors="replace", start_new_session=True)
+                                   errors="replace", start_new_session=True,
+                                   env=dict(os.environ, PYTHONPATH=HERE))
         late = []
 
         def stop():

@@ -159,7 +159,7 @@ class Server:
     def tree(self):
         return [self.master] + self.worker_pids()
 
-    def signal(self, number):
+    def send(self, number):
         os.kill(self.master, number)
 
     def stop(self, limit=12, number=signal.SIGTERM):

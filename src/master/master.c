@@ -243,11 +243,13 @@ static void wait_for_event(struct master *master)
 static void loop(struct master *master)
 {
 	child_fit(master);
-	while (!master->stopping || child_count(master) > 0) {
+	for (;;) {
 		int64_t now = clock_boot_us();
 
 		child_tick(master, now);
 		check_start(master, now);
+		if (master->stopping && child_count(master) == 0)
+			return;
 		wait_for_event(master);
 		check_serving(master);
 	}

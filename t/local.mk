@@ -62,3 +62,10 @@ $(python_stubs): $(lease_proto)
 		--plugin=protoc-gen-grpc_python=/usr/bin/grpc_python_plugin mindd/lease/v1/lease.proto
 print-tests:
 	@echo $(TESTS)
+
+# The real server on a table without sharing (one worker): for the tests of the gRPC side alone.
+check_PROGRAMS += t/plain-leased
+t_plain_leased_SOURCES = src/main.c t/lib/plain_driver.c t/lib/plain_driver.h
+t_plain_leased_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
+t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libcore.a libbase.a \
+	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)

@@ -142,6 +142,16 @@ static const char *default_state_dir(struct reader *reader)
 	return join(reader, base, below);
 }
 
+/* The file's level, moved by -v and -q; beyond "error" only the end of the process is told. */
+static enum log_level level_of(const struct config *config)
+{
+	int64_t level = config->value[VALUE_LOG_LEVEL].number - config->input.verbosity;
+
+	return level < LEVEL_DEBUG   ? LEVEL_DEBUG
+	       : level > LEVEL_FATAL ? LEVEL_FATAL
+				     : (enum log_level)level;
+}
+
 /* What the values mean for the server. */
 static void conclude(struct reader *reader)
 {
@@ -156,7 +166,7 @@ static void conclude(struct reader *reader)
 	settings->shutdown_timeout_us = value[VALUE_SHUTDOWN_TIMEOUT].number;
 	settings->reflection = value[VALUE_REFLECTION].number != 0;
 	settings->health = value[VALUE_HEALTH].number != 0;
-	settings->log_level = (enum log_level)value[VALUE_LOG_LEVEL].number;
+	settings->log_level = level_of(config);
 	settings->log_format = (enum log_format)value[VALUE_LOG_FORMAT].number;
 	if (target == CHOICE_UNSET)
 		target = config->input.daemon ? LOG_TARGET_SYSLOG : LOG_TARGET_STDERR;

@@ -49,7 +49,7 @@ struct settings *config_reload(int fd, const struct settings *old);
 /* Frees settings made here; NULL is allowed. */
 void config_free(struct settings *settings);
 
-/* Sets the log as the settings and the verbosity say. */
+/* Sets the log as the settings say. */
 void config_apply_log(const struct settings *settings);
 
 /* Logs what an operator should know of settings that are valid: entries skipped, keys that have no

@@ -11,14 +11,7 @@ enum { SKIPPED_SHOWN = 20 };
 
 void config_apply_log(const struct settings *settings)
 {
-	const struct config *config = (const struct config *)settings;
-	int level = (int)settings->log_level - config->input.verbosity;
-
-	if (level < LEVEL_DEBUG)
-		level = LEVEL_DEBUG;
-	if (level > LEVEL_FATAL)
-		level = LEVEL_FATAL;
-	log_configure((enum log_level)level, settings->log_format, settings->log_target);
+	log_configure(settings->log_level, settings->log_format, settings->log_target);
 }
 
 static bool has_secret(const struct settings *settings)

@@ -237,7 +237,8 @@ void child_hear(struct master *master, unsigned slot)
 		if (word != CONTROL_READY || child->ready)
 			continue;
 		child->ready = true;
-		board_enter(master->board, slot);
+		if (child->kill_us == CLOCK_NEVER)
+			board_enter(master->board, slot);
 		log_info("worker is ready", LOG_INT("slot", slot), LOG_INT("pid", child->pid));
 	}
 	/* End of file: it is dead or dying, waitpid will say which. */
@@ -255,6 +256,7 @@ void child_drain(struct master *master, unsigned slot)
 	if (patience > STOP_MOST_US)
 		patience = STOP_MOST_US;
 	child->kill_us = clock_boot_us() + patience;
+	board_leave(master->board, slot); /* it takes no more connections, others must */
 	if (child->control >= 0 && control_send(child->control, CONTROL_DRAIN, -1) != ERR_OK)
 		log_error("worker cannot be told to end", LOG_INT("slot", slot),
 			  LOG_TEXT("error", strerror(errno)));

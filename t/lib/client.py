@@ -175,7 +175,7 @@ class Client:
                 timeout=None, **more):
         request = self._acquire_request(key, ttl, wait, namespace, metadata, request_id)
         if timeout is None and wait:
-            timeout = as_seconds(request.wait_for) + self.timeout
+            timeout = min(as_seconds(request.wait_for), 3600) + self.timeout
         return check_handle(self._call(self.stub.Acquire, request, timeout, **more).handle)
 
     def acquire_soon(self, key, ttl=60, wait=None, namespace=None, metadata=None, request_id="",

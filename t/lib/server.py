@@ -5,6 +5,7 @@ import atexit
 import glob
 import itertools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -199,7 +200,7 @@ class Server:
             with open(path, encoding="utf-8", errors="replace") as file:
                 found.append(file.read())
         found += [line for line in self.log().splitlines()
-                  if "level=bug" in line or "level=fatal" in line or "Sanitizer" in line]
+                  if re.match(r"\S+ (bug|fatal) ", line) or "Sanitizer" in line]
         return found
 
     def close(self, judge=True):

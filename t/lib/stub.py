@@ -141,12 +141,13 @@ def main(names):
     failed = 0
     print(f"1..{len(tests)}", flush=True)
     for number, (name, test) in enumerate(tests, 1):
+        title = name.removeprefix("test_").replace("_", " ")
         try:
             test()
-            print(f"ok {number} - {name}", flush=True)
+            print(f"ok {number} - {title}", flush=True)
         except Exception as error:  # pylint: disable=broad-except
             failed += 1
-            print(f"not ok {number} - {name}", flush=True)
+            print(f"not ok {number} - {title}", flush=True)
             for line in f"{type(error).__name__}: {error}".splitlines():
                 print("# " + line, flush=True)
     sys.exit(1 if failed else 0)

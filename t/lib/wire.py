@@ -109,10 +109,15 @@ _TYPES = {"string": 9, "bool": 8, "int32": 5, "int64": 3, "uint64": 4, "uint32":
 
 
 def _add_field(message, line):
-    """`[repeated] type name number` or `map name number` (string to string)."""
+    """`[oneof|repeated] type name number` or `map name number` (string to string)."""
     words = line.split()
     field = message.field.add()
     field.label = 1
+    if words[0] == "oneof":  # one per message is enough here; an empty member is sent
+        if not message.oneof_decl:
+            message.oneof_decl.add().name = "which"
+        field.oneof_index = 0
+        words = words[1:]
     if words[0] == "repeated":
         field.label = 3
         words = words[1:]
@@ -192,11 +197,11 @@ PLAIN = build(_POOL, "mindd.lease.v1", {
 # grpc.reflection.v1 and v1alpha have the same fields.
 _REFLECTION = {
     "ExtensionRequest": ["string containing_type 1", "int32 extension_number 2"],
-    "ServerReflectionRequest": ["string host 1", "string file_by_filename 3",
-                                "string file_containing_symbol 4",
-                                ".{}.ExtensionRequest file_containing_extension 5",
-                                "string all_extension_numbers_of_type 6",
-                                "string list_services 7"],
+    "ServerReflectionRequest": ["string host 1", "oneof string file_by_filename 3",
+                                "oneof string file_containing_symbol 4",
+                                "oneof .{}.ExtensionRequest file_containing_extension 5",
+                                "oneof string all_extension_numbers_of_type 6",
+                                "oneof string list_services 7"],
     "FileDescriptorResponse": ["repeated bytes file_descriptor_proto 1"],
     "ExtensionNumberResponse": ["string base_type_name 1", "repeated int32 extension_number 2"],
     "ServiceResponse": ["string name 1"],
@@ -204,10 +209,11 @@ _REFLECTION = {
     "ErrorResponse": ["int32 error_code 1", "string error_message 2"],
     "ServerReflectionResponse": ["string valid_host 1",
                                  ".{}.ServerReflectionRequest original_request 2",
-                                 ".{}.FileDescriptorResponse file_descriptor_response 4",
-                                 ".{}.ExtensionNumberResponse all_extension_numbers_response 5",
-                                 ".{}.ListServiceResponse list_services_response 6",
-                                 ".{}.ErrorResponse error_response 7"],
+                                 "oneof .{}.FileDescriptorResponse file_descriptor_response 4",
+                                 "oneof .{}.ExtensionNumberResponse "
+                                 "all_extension_numbers_response 5",
+                                 "oneof .{}.ListServiceResponse list_services_response 6",
+                                 "oneof .{}.ErrorResponse error_response 7"],
 }
 
 

@@ -221,28 +221,39 @@ static struct config *make_config(const struct config_input *input, const char *
 	return NULL;
 }
 
-/* `old` is NULL for a start, else what runs. */
-static enum err read_config(const struct config_input *input, const char *source, struct bytes text,
-			    FILE *errors, const struct config *old, struct settings **settings)
+struct request {
+	const struct config_input *input;
+	const char *source;
+	struct bytes text;
+	const struct config *old; /* what runs; NULL for a start */
+};
+
+static enum err judge(const struct request *request, struct reader *reader, FILE *errors)
 {
-	struct config *config = make_config(input, source);
+	const char *source = request->source;
+
+	reader->resolve = !request->old;
+	report_init(&reader->report, &reader->config->arena, source ? source : "built-in defaults",
+		    without_mark(request->text));
+	read_text(reader);
+	if (reader->report.count == 0 && request->old && !renew_pin(reader->config, request->old))
+		reader_error(reader, NULL, NULL, "out of memory");
+	report_print(&reader->report, errors, request->old != NULL);
+	return reader->report.count == 0 ? ERR_OK : ERR_INVALID_ARGUMENT;
+}
+
+static enum err make(const struct request *request, FILE *errors, struct settings **settings)
+{
+	struct config *config = make_config(request->input, request->source);
 	struct reader *reader = calloc(1, sizeof *reader);
 	enum err err = ERR_INVALID_ARGUMENT;
 
 	*settings = NULL;
 	if (config && reader) {
 		reader->config = config;
-		reader->resolve = !old;
-		report_init(&reader->report, &config->arena, source ? source : "built-in defaults",
-			    without_mark(text));
-		read_text(reader);
-		if (reader->report.count == 0 && old && !renew_pin(config, old))
-			reader_error(reader, NULL, NULL, "out of memory");
-		if (reader->report.count == 0)
-			err = ERR_OK;
-		report_print(&reader->report, errors, old != NULL);
+		err = judge(request, reader, errors);
 	} else {
-		fprintf(errors, "%s: error: out of memory\n", source ? source : "configuration");
+		fputs("configuration: error: out of memory\n", errors);
 	}
 	free(reader);
 	if (!err)
@@ -255,15 +266,18 @@ static enum err read_config(const struct config_input *input, const char *source
 enum err config_read(const struct config_input *input, const char *source, struct bytes text,
 		     FILE *errors, struct settings **settings)
 {
-	return read_config(input, source, text, errors, NULL, settings);
+	const struct request request = {input, source, text, NULL};
+
+	return make(&request, errors, settings);
 }
 
 enum err config_renew(const struct settings *old, struct bytes text, FILE *errors,
 		      struct settings **settings)
 {
 	const struct config *config = config_of(old);
+	const struct request request = {&config->input, old->source, text, config};
 
-	return read_config(&config->input, old->source, text, errors, config, settings);
+	return make(&request, errors, settings);
 }
 
 struct settings *config_reload(int fd, const struct settings *old)

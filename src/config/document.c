@@ -59,12 +59,13 @@ static struct node *make_node(struct builder *builder, const yaml_event_t *event
 static bool attach(struct builder *builder, const yaml_event_t *event, struct node *node)
 {
 	size_t top = builder->depth - 1;
+	struct node *parent = builder->depth > 0 ? builder->open[top].node : NULL;
 
-	if (builder->depth == 0) {
+	if (!parent) {
 		builder->root = node;
 		return true;
 	}
-	if (builder->open[top].node->kind == NODE_MAP && !builder->open[top].key) {
+	if (parent->kind == NODE_MAP && !builder->open[top].key) {
 		if (node->kind != NODE_TEXT)
 			return refuse(builder, event, "a key must be a plain word");
 		builder->open[top].key = node;
@@ -75,9 +76,9 @@ static bool attach(struct builder *builder, const yaml_event_t *event, struct no
 	if (builder->open[top].last)
 		builder->open[top].last->next = node;
 	else
-		builder->open[top].node->first = node;
+		parent->first = node;
 	builder->open[top].last = node;
-	builder->open[top].node->count++;
+	parent->count++;
 	return true;
 }
 

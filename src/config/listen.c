@@ -191,9 +191,11 @@ static void read_uds(struct reader *reader, const char *text, const struct node 
 		    node);
 }
 
+typedef void read_f(struct reader *reader, const char *text, const struct node *node);
+
 /* One text or a list of them; returns them as written. */
 static const char **read_list(struct reader *reader, const struct node *node, const char *path,
-			      void (*read)(struct reader *, const char *, const struct node *))
+			      read_f *read)
 {
 	bool many = node && node->kind == NODE_LIST;
 	const struct node *item = many ? node->first : node;

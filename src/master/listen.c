@@ -192,7 +192,7 @@ static enum err open_all(struct attempt *attempt, const struct settings *setting
 /* The address as bound: with port 0 the kernel has chosen. */
 static void tell(int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t size = sizeof address;
 	char host[NI_MAXHOST], port[NI_MAXSERV], text[NI_MAXHOST + NI_MAXSERV + 4];
 

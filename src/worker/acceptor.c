@@ -89,7 +89,7 @@ static void take_turn(struct acceptor *acceptor, struct pollfd *ready)
 static void reload(struct acceptor *acceptor, int fd)
 {
 	struct server *server = acceptor->server;
-	struct settings *fresh = server->setup->reload(fd, server->settings);
+	struct settings *fresh = server->setup->reload(fd, server->setup->settings);
 
 	close(fd);
 	if (!fresh) {

@@ -147,8 +147,12 @@ static void take_orders(struct server *server)
 {
 	struct settings *fresh = atomic_exchange(&server->fresh, NULL);
 
-	/* The old settings are not freed: calls may point into them, and a reload is rare. */
+	/* Nobody keeps a pointer into settings beyond one event; the first ones stay with the
+	 * setup. */
 	if (fresh) {
+		if (server->settings != server->setup->settings)
+			server->setup->settings_free(
+			    (struct settings *)(uintptr_t)server->settings);
 		server->settings = fresh;
 		log_configure(fresh->log_level, fresh->log_format, fresh->log_target);
 	}

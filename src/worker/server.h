@@ -18,8 +18,8 @@ struct stream;
 
 struct server {
 	const struct worker_setup *setup;
-	_Atomic(const struct settings *) settings; /* current ones; swapped by the loop */
-	_Atomic(struct settings *) fresh;	   /* from a reload, taken by the loop */
+	const struct settings *settings;  /* current ones; only the loop looks at them */
+	_Atomic(struct settings *) fresh; /* from a reload, taken by the loop */
 	atomic_bool drain_wanted;
 
 	grpc_server *grpc;

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unit tests are Criterion programs, one per noun: t/NNN-area.c. `make check` builds and runs them; the
 # tests that need a running server are started by ./check.
+
+# Test programs that must be clean under -fsanitize=thread as well; rooms add theirs.
+TSAN_TESTS =
+
 if HAVE_CRITERION
 core_tests = t/020-base t/021-holder t/022-rules t/023-service
 check_PROGRAMS += $(core_tests)
@@ -69,3 +73,6 @@ t_plain_leased_SOURCES = src/main.c t/lib/plain_driver.c t/lib/plain_driver.h
 t_plain_leased_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
 t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libcore.a libbase.a \
 	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
+.PHONY: print-tsan-tests
+print-tsan-tests:
+	@echo $(TSAN_TESTS)

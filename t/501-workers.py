@@ -75,14 +75,26 @@ def test_workers_that_die_young_are_started_ever_later():
 def test_the_wait_ends_with_a_worker_that_lives():
     with Stub(workers=1) as server:
         server.start()
-        for _ in range(2):  # young: the second waits
+        for _ in range(2):  # of its own fault, as it seems: the second waits
             pid = until("a worker", server.workers)[0]
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGABRT)
             until("buried", lambda dead=pid: f"worker died slot=0 pid={dead}" in server.log)
+        assert "wait_ms=100" in server.log
         settled(server, 1)
         begin = time.monotonic()
         successor(server, server.workers()[0])
         assert time.monotonic() - begin < 1
+
+
+def test_a_worker_killed_from_outside_need_not_wait_however_young_B21():
+    with Stub(workers=1) as server:
+        server.start()
+        for _ in range(20):
+            pid = until("a worker", server.workers)[0]
+            until("ready", lambda mine=pid: f"worker is ready slot=0 pid={mine}\n" in server.log)
+            os.kill(pid, signal.SIGKILL)
+            until("buried", lambda dead=pid: f"worker died slot=0 pid={dead}" in server.log)
+        assert "wait_ms" not in server.log
 
 
 def test_the_master_stops_even_while_a_successor_waits():
@@ -98,28 +110,17 @@ def test_two_hundred_deaths_leave_no_descriptor_behind_and_one_thread_B31():
         server.start()
         before = proc.descriptors(server.pid)
         seen = set(server.workers())
-        deaths = 0
-        while deaths < 200:
-            # Young workers only: the delay is waited for, so that the test stays short the workers
-            # of both slots die together.
-            server.write(workers=1 + deaths % 2)
-            server.send(signal.SIGHUP)
+        for turn in range(1, 101):
+            until("two are ready", lambda births=2 * turn:
+                  server.log.count("worker is ready") == births)
             for pid in server.workers():
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    deaths += 1
-                except ProcessLookupError:
-                    pass
+                os.kill(pid, signal.SIGKILL)
+            until("both buried", lambda deaths=2 * turn: server.log.count("worker died") == deaths)
             assert proc.threads(server.pid) == 1
-            # A slot that is taken away and given back starts without a delay.
-            server.write(workers=64)
-            server.send(signal.SIGHUP)
-            until("new workers", lambda: set(server.workers()) - seen)
-            seen |= set(server.workers())
-        server.write(workers=2)
-        server.send(signal.SIGHUP)
-        until("two workers", lambda: len(server.workers()) == 2 and server.ask(), 30)
-        until("no descriptor more", lambda: proc.descriptors(server.pid) == before)
+            seen.update(server.workers())
+        until("two are ready", lambda: server.log.count("worker is ready") == 202)
+        assert proc.descriptors(server.pid) == before
+        assert server.ask()[2] == ["locks"]
         assert not [pid for pid in seen if (proc.stat(pid) or "X")[0] == "Z"]
 
 

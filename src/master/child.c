@@ -17,7 +17,7 @@
 #include "core/control.h"
 #include "master/state.h"
 
-#define YOUNG_US	(1 * CLOCK_SECOND) /* who dies younger is started with a delay */
+#define YOUNG_US	(1 * CLOCK_SECOND) /* who dies younger has a successor with a delay */
 #define BACKOFF_US	(100 * CLOCK_MILLI)
 #define BACKOFF_MOST_US (5 * CLOCK_SECOND)
 #define LATE_US		(10 * CLOCK_SECOND)
@@ -141,11 +141,24 @@ static void bury(struct master *master, unsigned slot)
 	}
 }
 
+/* Whether the next one in the slot would probably end the same way. A ready worker that got
+ * SIGKILL did nothing wrong: that signal comes from outside. */
+static bool died_young(const struct child *child, int status, int64_t lived)
+{
+	bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+
+	return lived < YOUNG_US && !(killed && child->ready);
+}
+
 static void died(struct master *master, unsigned slot, int status)
 {
 	struct child *child = &master->child[slot];
 	int64_t now = clock_boot_us(), lived = now - child->born_us;
+	bool young;
 
+	if (child->control >= 0)
+		child_hear(master, slot); /* its last word may still be there */
+	young = died_young(child, status, lived);
 	log_death(child, slot, status, lived);
 	close_end(&child->control);
 	board_leave(master->board, slot);
@@ -156,7 +169,7 @@ static void died(struct master *master, unsigned slot, int status)
 	child->start_us = CLOCK_NEVER;
 	if (!wanted(master, slot))
 		return;
-	if (lived < YOUNG_US) {
+	if (young) {
 		plan_start(child, now);
 		log_warn("worker died young: its successor waits", LOG_INT("slot", slot),
 			 LOG_INT("wait_ms", child->backoff_us / CLOCK_MILLI));

@@ -11,7 +11,7 @@ obtain() {
 	command -v grpcurl >/dev/null && return
 	mkdir -p "$build/interop/bin" "$build/interop/buf"
 	if command -v go >/dev/null; then
-		GOBIN=$build/interop/bin GOFLAGS=-mod=mod \
+		GOBIN=$build/interop/bin GOFLAGS=-buildvcs=false \
 			go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3 && return
 	fi
 	command -v buf >/dev/null && return

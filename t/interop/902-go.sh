@@ -13,8 +13,8 @@ fail() {
 
 command -v go >/dev/null || fail 'go is there'
 # The checkout may be no repository, or another user's: the result must not depend on it.
-export GOFLAGS='-mod=mod -buildvcs=false' PATH=$build/interop/bin:$PATH GOBIN=$build/interop/bin
-cp "$here/go/main.go" "$here/go/go.mod" "$place/"
+export GOFLAGS='-buildvcs=false' PATH=$build/interop/bin:$PATH GOBIN=$build/interop/bin
+cp "$here"/go/* "$place/"
 [ -x "$build/interop/bin/protoc-gen-go" ] ||
 	go install google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.6 || fail 'protoc-gen-go can be had'
 [ -x "$build/interop/bin/protoc-gen-go-grpc" ] ||
@@ -22,8 +22,8 @@ cp "$here/go/main.go" "$here/go/go.mod" "$place/"
 	fail 'protoc-gen-go-grpc can be had'
 protoc -I"$here/../../proto" --go_out="$place" --go-grpc_out="$place" \
 	mindd/lease/v1/lease.proto || fail 'the proto gives Go code'
-(cd "$place" && go mod tidy >tidy.log 2>&1 && go build -o client .) || {
-	cat "$place/tidy.log"
+(cd "$place" && go build -o client . >build.log 2>&1) || {
+	cat "$place/build.log"
 	fail 'the Go client builds'
 }
 exec /usr/bin/python3 "$here/../lib/serve.py" 0 "$place/client"

@@ -69,5 +69,5 @@ build_configure() {
 build_make() {
 	local dir=$1
 	shift
-	make -C "$dir" -s --no-print-directory -j"$(nproc)" "$@"
+	make -C "$dir" -s --no-print-directory V=1 -j"$(nproc)" "$@"
 }

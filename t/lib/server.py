@@ -40,7 +40,8 @@ def _environment(directory, extra):
     env = dict(os.environ, **(extra or {}))
     # Reports of workers go to files: their stderr is shared and they may be killed at any time.
     log = os.path.join(directory, "sanitizer")
-    env["ASAN_OPTIONS"] = f"log_path={log}:detect_stack_use_after_return=1:abort_on_error=0"
+    env["ASAN_OPTIONS"] = f"log_path={log}:detect_stack_use_after_return=1:"
+    env["ASAN_OPTIONS"] += "abort_on_error=0:verify_asan_link_order=0"
     env["UBSAN_OPTIONS"] = f"log_path={log}:print_stacktrace=1"
     env["LSAN_OPTIONS"] = f"suppressions={LSAN}:print_suppressions=0"
     env.pop("STATE_DIRECTORY", None)

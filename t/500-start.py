@@ -222,5 +222,46 @@ def test_the_master_may_open_as_many_files_as_it_is_allowed():
         assert limit[3] == limit[4]
 
 
+def test_a_file_that_everybody_may_change_is_told_of_B56():
+    with Stub() as server:
+        server.start()
+        assert "everybody may change" not in server.log
+        server.stop()
+        os.chmod(server.config, 0o666)
+        server.start()
+        until("the warning", lambda: "warn master: everybody may change the configuration file"
+              in server.log)
+
+
+def test_an_open_address_and_keys_without_effect_are_told_of():
+    with Stub(more="auth: { verifier: none }\n") as server:
+        with open(server.config, encoding="utf-8") as file:
+            text = file.read().replace("127.0.0.1:", "0.0.0.0:").replace(
+                "observability: {", "observability: { metrics: { prometheus: { addr: ':9' } },")
+        with open(server.config, "w", encoding="utf-8") as file:
+            file.write(text)
+        server.start()
+        assert "warn master: anybody who can reach this address may take and break leases " \
+            f"address=0.0.0.0:{server.port} verifier=none" in server.log
+        assert "info master: metrics are not served yet addr=:9" in server.log
+
+
+def test_quiet_and_verbose_move_the_level_for_workers_too():
+    for flags, least in ((["-q"], "warn"), (["-qqqq"], "fatal"), ([], "info"), (["-v"], "debug")):
+        with Stub(workers=1) as server:
+            with open(server.config, encoding="utf-8") as file:
+                text = file.read().replace("level: debug, ", "")
+            with open(server.config, "w", encoding="utf-8") as file:
+                file.write(text)
+            server.start(*flags, serving=False)
+            until("it serves", lambda: proc.listeners(server.port) and server.ask())
+            server.send(signal.SIGHUP)
+            server.stop()
+            levels = {line.split()[1] for line in server.log.splitlines()}
+            order = ("debug", "info", "warn", "error", "fatal")
+            assert all(order.index(level) >= order.index(least) for level in levels), server.log
+            assert (least in levels) == (least in ("debug", "info")), server.log
+
+
 if __name__ == "__main__":
     main(globals())

@@ -7,25 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "master/listen.h"
 #include "master/listen_unix.h"
 #include "master/owner.h"
+#include "master/retry.h"
 
-enum { BACKLOG = 4096, RETRY_MS = 50 };
-
-#define PATIENCE_US (2 * CLOCK_SECOND)
-
-static void pause_ms(long ms)
-{
-	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
-}
+enum { BACKLOG = 4096 };
 
 /* A listening socket, or -1 with errno. */
 static int open_tcp(const struct addrinfo *address)
@@ -101,9 +91,8 @@ static enum err open_address(struct attempt *attempt, const struct addrinfo *add
 {
 	enum err err;
 
-	while ((err = try_address(attempt, address)) == ERR_PENDING &&
-	       clock_boot_us() < attempt->until)
-		pause_ms(RETRY_MS);
+	while ((err = try_address(attempt, address)) == ERR_PENDING && retry_pause(attempt->until))
+		;
 	if (err == ERR_PENDING)
 		say_busy(attempt->why, attempt->listen->text, owner_of(address->ai_addr));
 	return err;
@@ -156,9 +145,8 @@ static enum err open_path(struct attempt *attempt)
 		if (fd >= 0)
 			close(fd);
 		listen_unix_close(file);
-		if (err != ERR_PENDING || clock_boot_us() >= attempt->until)
+		if (err != ERR_PENDING || !retry_pause(attempt->until))
 			break;
-		pause_ms(RETRY_MS);
 	}
 	if (err == ERR_PENDING)
 		say_busy(attempt->why, attempt->listen->text, holder);
@@ -207,7 +195,7 @@ static void tell(int fd)
 
 enum err listen_open(struct listen_set *set, const struct settings *settings, char *why)
 {
-	struct attempt attempt = {.set = set, .until = clock_boot_us() + PATIENCE_US, .why = why};
+	struct attempt attempt = {.set = set, .until = retry_until(), .why = why};
 
 	*set = (struct listen_set){.count = 0};
 	set->file = calloc(settings->listen_count, sizeof *set->file);

@@ -9,5 +9,6 @@ libmaster_a_SOURCES = \
 	src/master/master.c src/master/master.h \
 	src/master/owner.c src/master/owner.h \
 	src/master/reload.c \
+	src/master/retry.c src/master/retry.h \
 	src/master/state.h \
 	src/master/state_dir.c src/master/state_dir.h

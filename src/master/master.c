@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "master/daemon.h"
 #include "master/master.h"
+#include "master/retry.h"
 #include "master/state.h"
 #include "master/state_dir.h"
 
@@ -63,13 +64,16 @@ static void raise_limit(void)
 static int take_pidfile(struct master *master)
 {
 	const char *path = master->setup->pidfile;
+	int64_t until = retry_until();
 	char why[WHY];
 	pid_t holder;
 	enum err err;
 
 	if (!path)
 		return MASTER_EXIT_OK;
-	err = lockfile_take(&master->pidfile, path, PIDFILE_MODE, &holder);
+	do
+		err = lockfile_take(&master->pidfile, path, PIDFILE_MODE, &holder);
+	while (err == ERR_PENDING && retry_pause(until));
 	if (!err)
 		return MASTER_EXIT_OK;
 	if (err == ERR_PENDING && holder > 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiters that go away, politely or not, and cancels that cross a grant."""
+import os
 import random
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from client import LeaseError, until
 from drivers import DRIVER, rounds, slack
 from remote import Remote
+from server import Server, free_port
 
 
 def hand_over(server, holder, handle, key):
@@ -67,6 +69,41 @@ def test_B09_a_frozen_waiter_whose_connection_is_reset_is_passed_over(server, cl
         if not gone:  # a kernel without forced close: the process ends instead, while frozen
             frozen.signal(signal.SIGKILL)
         hand_over(server, client, handle, key)
+
+
+@pytest.fixture
+def far_host():
+    """A host of its own, reachable over one cable: (prefix for its commands, our address on the
+    cable, the cable's name here)."""
+    name, cable = f"leased-t-{os.getpid()}", f"lt{os.getpid() % 100000}"
+
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+    ip("netns", "add", name)
+    try:
+        ip("link", "add", cable, "type", "veth", "peer", "name", "far", "netns", name)
+        ip("address", "add", "10.77.0.1/24", "dev", cable)
+        ip("link", "set", cable, "up")
+        ip("-n", name, "address", "add", "10.77.0.2/24", "dev", "far")
+        ip("-n", name, "link", "set", "far", "up")
+        yield ["ip", "netns", "exec", name], "10.77.0.1", cable
+    finally:
+        ip("netns", "delete", name)
+
+
+@pytest.mark.full
+@pytest.mark.limit(180)
+def test_B09_a_waiter_behind_a_cut_cable_is_passed_over_within_the_bound_of_keepalive(far_host):
+    prefix, ours, cable = far_host
+    port = free_port()
+    with Server(workers=2, also=[f"{ours}:{port}"], text="auth: { verifier: none }\n") as server:
+        with server.connect() as client, Remote(f"{ours}:{port}", prefix) as far:
+            client.acquire("k", ttl=600)
+            far.send("acquire", key="k", ttl=600, wait=600, lease="h")
+            server.wait_waiters("k", 1)
+            subprocess.run(["ip", "link", "set", cable, "down"], check=True)
+            # 60 s until the server asks, 20 s until it gives up.
+            until(lambda: client.inspect("k").waiters == 0, 80 + slack(10), "it is noticed", 0.2)
 
 
 def wait_moment(moment):

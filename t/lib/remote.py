@@ -18,10 +18,11 @@ HERE = os.path.abspath(__file__)
 
 
 class Remote:
-    def __init__(self, address):
+    def __init__(self, address, prefix=()):
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
-        self.process = subprocess.Popen([sys.executable, HERE, address], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen(
+            list(prefix) + [sys.executable, HERE, address], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=environment)
         self._count, self._buffer, self._answers = 0, b"", {}
         self.wait(self.send("ready"), 20)
 

@@ -50,11 +50,13 @@ def _environment(directory, extra):
 
 class Server:
     def __init__(self, workers=4, options=None, text="", server_text="", namespaces=("locks",
-                 "other"), uds=False, prefix=(), env=None, start=True, args=(), tag=None, port=None):
+                 "other"), uds=False, prefix=(), env=None, start=True, args=(), tag=None, port=None,
+                 also=()):
         self.workers = workers
         self.directory = tempfile.mkdtemp(prefix="leased-t-")
         self.tag = tag or f"leased-t-{os.getpid()}-{next(_count)}"
         self.port = port or free_port()
+        self.also = list(also)  # more addresses to listen on
         self.options, self.text, self.server_text = dict(options or {}), text, server_text
         self.namespaces = list(namespaces)
         self.socket_path = os.path.join(self.directory, "leased.sock") if uds else None
@@ -85,7 +87,8 @@ class Server:
         return os.path.join(self.directory, "log")
 
     def configuration(self):
-        lines = ["server:", "  grpc:", f"    tcp: \"{self.address}\""]
+        addresses = ", ".join(f'"{address}"' for address in [self.address] + self.also)
+        lines = ["server:", "  grpc:", f"    tcp: [{addresses}]"]
         if self.socket_path:
             lines.append(f"    uds: \"{self.socket_path}\"")
         lines += [f"  workers: {self.workers}", f"  state_dir: \"{self.directory}/state\""]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import proc
-from client import as_seconds, held, not_held, refused, until
+from client import LeaseError, as_seconds, held, not_held, refused, until
 from drivers import DRIVER, slack
 from server import Server
 
@@ -137,8 +137,8 @@ def test_fencing_tokens_and_grace_survive_the_loss_of_the_segment():
             def granted():
                 try:
                     return client.acquire("k")
-                except Exception as error:
-                    assert "RESTART_GRACE" in str(error), error
+                except LeaseError as error:
+                    assert error.reason == "RESTART_GRACE", error
                     return None
             again = until(granted, slack(5), "the grace ends")
             assert time.monotonic() - started >= 2.5, "the grace was too short"

@@ -120,7 +120,11 @@ def main():
     for path in files:
         if re.search(given.only, path) and not (given.skip and re.search(given.skip, path)):
             one = File(path, given.label)
-            one.run()
+            try:
+                one.run()
+            except OSError as error:
+                one.failed += 1
+                one.tell(False, f"can be run: {error}")
             for name in totals:
                 totals[name] += getattr(one, name)
             with open(given.totals, "w", encoding="ascii") as file:

@@ -76,3 +76,17 @@ t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libcore.a 
 .PHONY: print-tsan-tests
 print-tsan-tests:
 	@echo $(TSAN_TESTS)
+
+# The memory driver (t/2*).
+if HAVE_CRITERION
+shm_tests = t/200-memory-basics
+check_PROGRAMS += $(shm_tests)
+TESTS += $(shm_tests)
+endif
+shm_test_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
+shm_test_libs = libshm.a libcore.a libbase.a $(CRITERION_LIBS) $(JANSSON_LIBS) $(LIBS)
+shm_test_lib = t/lib/shm_case.c t/lib/shm_case.h
+t_200_memory_basics_SOURCES = t/200-memory-basics.c $(shm_test_lib)
+t_200_memory_basics_CPPFLAGS = $(shm_test_cppflags)
+t_200_memory_basics_CFLAGS = $(core_test_cflags)
+t_200_memory_basics_LDADD = $(shm_test_libs)

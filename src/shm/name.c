@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "shm/name.h"
+#include "shm/sip.h"
+
+void shm_name_make(struct shm_name *name, struct bytes name_space, struct bytes key,
+		   const uint64_t seed[2])
+{
+	uint8_t *to = (uint8_t *)name->word;
+	size_t size = name_space.len + key.len;
+
+	name->lens = (uint32_t)(name_space.len << 16 | key.len);
+	name->size = (uint32_t)size;
+	if (size)
+		name->word[(size - 1) / 8] = 0;
+	if (name_space.len)
+		memcpy(to, name_space.data, name_space.len);
+	if (key.len)
+		memcpy(to + name_space.len, key.data, key.len);
+	name->hash = shm_sip(seed, name->lens, name->word, (size + 7) / 8);
+}

@@ -25,8 +25,10 @@ def test_B18_waiters_end_unavailable_and_the_tree_is_gone_in_time(also):
             for handle in held_[:5]:
                 try:
                     clients[0].release(handle, timeout=5)
-                except Exception as error:  # the worker may be gone already
-                    assert "UNAVAILABLE" in str(error), error
+                except LeaseError as error:
+                    # Sent into a connection that is closing: the transport answers CANCELLED for
+                    # a call that the server never saw.
+                    assert error.code.name in ("UNAVAILABLE", "CANCELLED"), error
         assert server.stop() == 0
         assert time.monotonic() - began < slack(10)
         reasons = []

@@ -67,6 +67,15 @@ $(python_stubs): $(lease_proto)
 print-tests:
 	@echo $(TESTS)
 
+# What the tests in Python need beside the server.
+.PHONY: test-tools
+test-tools: python-stubs t/wallstep.so
+CLEANFILES += t/wallstep.so
+EXTRA_DIST += t/lib/wallstep.c
+t/wallstep.so: t/lib/wallstep.c
+	@$(MKDIR_P) t
+	$(AM_V_GEN)$(CC) -std=c17 $(WARNINGS) -O2 -fPIC -shared -o $@ $(srcdir)/t/lib/wallstep.c
+
 # The real server on a table without sharing (one worker): for the tests of the gRPC side alone.
 check_PROGRAMS += t/plain-leased
 t_plain_leased_SOURCES = src/main.c t/lib/plain_driver.c t/lib/plain_driver.h
@@ -79,7 +88,7 @@ print-tsan-tests:
 
 # The memory driver (t/2*).
 if HAVE_CRITERION
-shm_tests = t/200-memory-basics
+shm_tests = t/200-memory-basics t/201-memory-waiters t/210-memory-kill
 check_PROGRAMS += $(shm_tests)
 TESTS += $(shm_tests)
 endif
@@ -90,3 +99,12 @@ t_200_memory_basics_SOURCES = t/200-memory-basics.c $(shm_test_lib)
 t_200_memory_basics_CPPFLAGS = $(shm_test_cppflags)
 t_200_memory_basics_CFLAGS = $(core_test_cflags)
 t_200_memory_basics_LDADD = $(shm_test_libs)
+t_201_memory_waiters_SOURCES = t/201-memory-waiters.c $(shm_test_lib)
+t_201_memory_waiters_CPPFLAGS = $(shm_test_cppflags)
+t_201_memory_waiters_CFLAGS = $(core_test_cflags)
+t_201_memory_waiters_LDADD = $(shm_test_libs)
+shm_kill_lib = t/lib/segcheck.c t/lib/segcheck.h t/lib/shm_kill.c t/lib/shm_kill.h
+t_210_memory_kill_SOURCES = t/210-memory-kill.c $(shm_test_lib) $(shm_kill_lib)
+t_210_memory_kill_CPPFLAGS = $(shm_test_cppflags)
+t_210_memory_kill_CFLAGS = $(core_test_cflags)
+t_210_memory_kill_LDADD = $(shm_test_libs)

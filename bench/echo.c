@@ -128,8 +128,14 @@ int main(int argc, char **argv)
 	    {.answer = answer_release, .answer_len = sizeof answer_release}};
 	grpc_arg list[] = {number(GRPC_ARG_MINIMAL_STACK, 1),
 			   number(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 1),
-			   number(GRPC_ARG_ENABLE_CHANNELZ, 0), number(GRPC_ARG_HTTP2_BDP_PROBE, 0),
-			   number(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, 4 << 20)};
+			   number(GRPC_ARG_ENABLE_CHANNELZ, 0),
+			   number(GRPC_ARG_HTTP2_BDP_PROBE, 0),
+			   number(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, 4 << 20),
+			   number(GRPC_ARG_KEEPALIVE_TIME_MS, 60000),
+			   number(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000),
+			   number(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+			   number(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
+			   number(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0)};
 	grpc_channel_args args = {sizeof list / sizeof *list, list};
 	int listen = listen_on(argc > 1 ? atoi(argv[1]) : 7779);
 	pthread_t thread;

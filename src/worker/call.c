@@ -255,6 +255,7 @@ static void accepted(struct tag *tag, bool ok)
 	call->stage = WORKING;
 	if (work(call) == ERR_PENDING) {
 		call->stage = WAITING;
+		call->server->attention = true;
 		call->pending++; /* for `done` */
 		if (call->payload)
 			grpc_byte_buffer_destroy(call->payload);

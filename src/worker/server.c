@@ -54,6 +54,7 @@ static void rung(struct tag *tag, bool ok)
 	(void)ok;
 	/* Cleared before the drivers are polled: a kick from now on rings again. */
 	atomic_store(&server->bell_rung, false);
+	server->attention = true;
 }
 
 void server_kick(void *arg)
@@ -165,9 +166,10 @@ static void take_orders(struct server *server)
 	}
 }
 
-static gpr_timespec next_wake(struct server *server)
+/* When the loop must look up from its events next, at the latest. */
+static int64_t next_wake(struct server *server)
 {
-	int64_t now = clock_boot_us(), next = now + IDLE_US;
+	int64_t next = clock_boot_us() + IDLE_US;
 
 	for (size_t i = 0; i < server->setup->settings->backend_count; i++) {
 		int64_t at = server->setup->settings->backend[i].driver->next(server->driver[i]);
@@ -176,8 +178,15 @@ static gpr_timespec next_wake(struct server *server)
 	}
 	if (server->draining && !server->cancelled_all && server->drain_deadline_us < next)
 		next = server->drain_deadline_us;
+	return next;
+}
+
+static gpr_timespec deadline_of(int64_t boot_us)
+{
+	int64_t left = boot_us - clock_boot_us();
+
 	return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-			    gpr_time_from_micros(next > now ? next - now : 0, GPR_TIMESPAN));
+			    gpr_time_from_micros(left > 0 ? left : 0, GPR_TIMESPAN));
 }
 
 static void dispatch(grpc_event event)
@@ -188,28 +197,36 @@ static void dispatch(grpc_event event)
 	tag->fn(tag, event.success != 0);
 }
 
-static void poll_drivers(struct server *server)
+/* What is not an event of the core: words of the master, and what is due in the drivers. */
+static void look_up(struct server *server)
 {
+	server->attention = false;
+	take_orders(server);
 	for (size_t i = 0; i < server->setup->settings->backend_count; i++)
 		server->setup->settings->backend[i].driver->poll(server->driver[i]);
 	stream_notify(server);
 }
 
+/* One call of the core per event, and no more: each look into an empty queue costs a system call.
+ * The drivers are looked at when somebody rang, when a call was parked (its timer may be the
+ * nearest), when a timer is due, and after BATCH events in a row. */
 void server_run(struct server *server)
 {
 	while (!server->shut) {
-		grpc_event event =
-		    grpc_completion_queue_next(server->queue, next_wake(server), NULL);
+		int64_t wake = next_wake(server);
+		gpr_timespec deadline = deadline_of(wake);
 
-		for (int i = 1; event.type == GRPC_OP_COMPLETE; i++) {
-			dispatch(event);
-			if (i == BATCH)
+		for (int i = 0; i < BATCH && !server->attention; i++) {
+			grpc_event event =
+			    grpc_completion_queue_next(server->queue, deadline, NULL);
+
+			if (event.type != GRPC_OP_COMPLETE)
 				break;
-			event = grpc_completion_queue_next(server->queue,
-							   gpr_inf_past(GPR_CLOCK_MONOTONIC), NULL);
+			dispatch(event);
+			if (clock_boot_us() >= wake)
+				break;
 		}
-		take_orders(server);
-		poll_drivers(server);
+		look_up(server);
 	}
 }
 

@@ -31,6 +31,7 @@ struct server {
 	grpc_call *bell;
 	struct tag bell_tag;
 	atomic_bool bell_rung;
+	bool attention; /* the loop must look at its drivers before the next event */
 
 	struct stream *streams; /* live health and reflection calls */
 	bool draining;

@@ -56,6 +56,15 @@ def test_a_release_ends_a_grant_and_a_renewal_extends_it():
     assert oracle.conflicts()
 
 
+def test_the_oracle_sees_two_holders_after_a_wait():
+    oracle = Oracle()
+    first = oracle.granted("k", "a", 1, 0, 20, 5, remaining=5)  # asked at 0, granted at 20
+    oracle.granted("k", "b", 2, 20, 21, 5)
+    assert oracle.conflicts()
+    oracle.ended(first, 20.5)
+    oracle.check()
+
+
 def test_grants_of_other_processes_are_judged_too():
     text = io.StringIO()
     grants((1, 0, 10)).dump(text)

@@ -127,17 +127,18 @@ def test_a_table_full_of_expired_leases_fills_again():
 @pytest.mark.limit(150)
 def test_a_hundred_thousand_calls_wait_at_once_without_a_thread_each():
     """Ten keys' worth of queues, a few connections, two workers; then the server stops cleanly."""
-    count, connections = rounds(20000, 100000), 8
+    count, connections = rounds(100000, 100000), 8
     with Server(workers=2, options={"waiters": 100000}) as server:
         holder = server.connect()
         for i in range(10):
             holder.acquire(f"k{i}", ttl=600)
         threads = {pid: proc.threads(pid) for pid in server.worker_pids()}
         clients = [Client(server.address) for _ in range(connections)]
+        calls = []  # one that is forgotten is cancelled
         for i in range(count):
             call = clients[i % connections].channel.unary_unary("/mindd.lease.v1.Lease/Acquire")
-            call.future(wire.acquire(key=f"k{i % 10}", ttl=wire.duration(60),
-                                     wait_for=wire.duration(600)), timeout=600)
+            calls.append(call.future(wire.acquire(key=f"k{i % 10}", ttl=wire.duration(60),
+                                                  wait_for=wire.duration(600)), timeout=600))
         until(lambda: sum(holder.inspect(f"k{i}").waiters for i in range(10)) == count,
               slack(60), f"{count} waiters")
         for pid, before in threads.items():

@@ -2,14 +2,14 @@
 """Workers that are frozen or killed while others hold, wait and are handed leases."""
 import os
 import signal
-import threading
 import time
 
 import pytest
 
 import proc
 from client import LeaseError, until
-from drivers import DRIVER, rounds, slack
+from drivers import rounds, slack
+from load import Load
 from server import Server
 
 pytestmark = pytest.mark.memory
@@ -166,25 +166,13 @@ def test_B22_killed_sleepers_do_not_poison_the_wake_up(four, new_key):
 def test_B31_every_new_worker_serves_at_once(four, new_key):
     """Kills and reloads in turn, under light load; the master stays one thread."""
     whole(four)
-    stop, wrong = threading.Event(), []
-
-    def light_load():
-        client = four.client()
-        while not stop.is_set():
-            try:
-                client.release(client.acquire(new_key()))
-            except LeaseError as error:
-                if error.code.name != "UNAVAILABLE":
-                    wrong.append(error)
-                time.sleep(0.02)
-        client.close()
-    loader = threading.Thread(target=light_load)
-    loader.start()
+    cycles = rounds(12, 500)
+    load = Load(os.path.join(four.directory, "light"), address=four.address, keys=50, threads=1,
+                seconds=cycles * 1.5, seed=31, mode="mix")
     worst = 0.0
     try:
-        for cycle in range(rounds(12, 500)):
+        for cycle in range(cycles):
             old = four.worker_pids()
-            # One that has lived for a while: those that die young are started more slowly.
             os.kill(old[cycle % 4], signal.SIGKILL)
             died = time.monotonic()
             until(lambda: set(four.worker_pids()) - set(old) and
@@ -199,12 +187,10 @@ def test_B31_every_new_worker_serves_at_once(four, new_key):
             assert proc.threads(four.master) == 1
             until(lambda: time.monotonic() > died + 0.6, 1, "a pause")
     finally:
-        stop.set()
-        loader.join()
-    assert not wrong, wrong
+        load.process.terminate()
+        load.process.wait()
     print(f"# kill to first answer of the successor: at most {worst:.2f} s")
     assert worst < slack(2)
-    assert DRIVER.name == "memory"
 
 
 def test_workers_die_with_their_master(key):

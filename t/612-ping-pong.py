@@ -21,7 +21,8 @@ def test_B23_no_hand_over_takes_long(kills):
     pick = random.Random(23)
     with Server(workers=4) as server:
         loads = [Load(os.path.join(server.directory, f"load-{i}"), address=server.address, keys=2,
-                      threads=8, seconds=seconds, seed=i, mode="pingpong", bound=2.0, timeout=30)
+                      threads=8, seconds=seconds, seed=i, mode="pingpong", released=1, bound=2.0,
+                      timeout=30)
                  for i in range(2)]
         end = time.monotonic() + seconds
         while kills and time.monotonic() < end:

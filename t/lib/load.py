@@ -14,6 +14,9 @@ import sys
 import threading
 import time
 
+from client import Client, LeaseError, as_seconds
+from oracle import Oracle
+
 HERE = os.path.abspath(__file__)
 
 
@@ -47,7 +50,6 @@ class Player:
     """One connection, one thread, one call at a time."""
 
     def __init__(self, plan, number, oracle):
-        from client import Client
         self.client = Client(plan["address"], timeout=plan.get("timeout", 10))
         self.plan, self.oracle = plan, oracle
         self.pick = random.Random(plan["seed"] * 1000 + number)
@@ -56,7 +58,6 @@ class Player:
 
     def call(self, name, step, allowed=0.0):
         """One timed call; its value, or None when it was refused."""
-        from client import LeaseError
         sent = time.monotonic()
         try:
             value = step()
@@ -79,7 +80,7 @@ class Player:
         if not handle:
             return
         grant = self.oracle.granted(key, handle.holder_id, handle.fencing_token, sent,
-                                    time.monotonic(), ttl)
+                                    time.monotonic(), ttl, as_seconds(handle.remaining))
         time.sleep(keep)
         if self.pick.random() < 0.3:
             _, outcome, sent = self.call("renew", lambda: self.client.renew(handle, ttl))
@@ -87,7 +88,7 @@ class Player:
                 self.oracle.renewed(grant, sent, ttl)
             elif outcome == "NOT_HOLDER":
                 self.oracle.ended(grant, sent)
-        if self.pick.random() < 0.9:
+        if self.pick.random() < self.plan.get("released", 0.9):
             sent = time.monotonic()
             self.oracle.ended(grant, sent)
             self.call("release", lambda: self.client.release(handle))
@@ -104,7 +105,7 @@ class Player:
                       self.pick.choice((0, 0, 0.01)))
 
     def pingpong(self):
-        self.hold(f"ball-{self.pick.randrange(self.plan['keys'])}", 1.0, 20, 0)
+        self.hold(f"ball-{self.pick.randrange(self.plan['keys'])}", 1.5, 20, 0)
 
     def play(self, until_):
         step = self.mix if self.plan["mode"] == "mix" else self.pingpong
@@ -114,7 +115,6 @@ class Player:
 
 
 def main(plan, path):
-    from oracle import Oracle
     oracle = Oracle()
     players = [Player(plan, number, oracle) for number in range(plan["threads"])]
     broken = []

@@ -4,9 +4,16 @@
 Each grant gives an interval in which its client could rely on the lease: from the moment the reply
 was received to the earliest of t0 + ttl (t0: before the request was sent), the moment a Release was
 sent, and the moment a Renew was sent that was refused. A Renew that is granted moves the end to its
-own t0 + ttl. Times are CLOCK_MONOTONIC, which all processes of one machine share."""
+own t0 + ttl. For a grant after a wait t0 + ttl says nothing, as the ttl began with the grant: there
+the server's own `remaining` counts from the receipt, less the longest time that a reply may have
+been under way (the same bound that the tests of answers hold). Times are CLOCK_MONOTONIC, which all
+processes of one machine share."""
 import json
 import threading
+
+from drivers import slack
+
+UNDER_WAY = slack(1.0)
 
 
 class Oracle:
@@ -14,8 +21,9 @@ class Oracle:
         self._lock = threading.Lock()
         self._grants = []
 
-    def granted(self, key, holder, token, t0, received, ttl):
-        grant = {"key": key, "holder": holder, "token": token, "start": received, "end": t0 + ttl}
+    def granted(self, key, holder, token, t0, received, ttl, remaining=0):
+        grant = {"key": key, "holder": holder, "token": token, "start": received,
+                 "end": max(t0 + ttl, received + remaining - UNDER_WAY)}
         with self._lock:
             self._grants.append(grant)
         return grant

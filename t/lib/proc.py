@@ -66,9 +66,8 @@ def socket_owners(pids):
     return owners
 
 
-def tcp_connections(server_port):
-    """{client port: inode of the server's socket} of established connections to a port."""
-    found = {}
+def _tcp():
+    """(local port, remote port, state, inode) of all TCP sockets."""
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(path, encoding="ascii") as file:
@@ -77,20 +76,23 @@ def tcp_connections(server_port):
             continue
         for line in lines:
             parts = line.split()
-            if parts[3] == "01" and int(parts[1].rpartition(":")[2], 16) == server_port:
-                found[int(parts[2].rpartition(":")[2], 16)] = int(parts[9])
-    return found
+            yield (int(parts[1].rpartition(":")[2], 16), int(parts[2].rpartition(":")[2], 16),
+                   parts[3], int(parts[9]))
+
+
+def tcp_connections(server_port):
+    """{client port: inode of the server's socket} of established connections to a port."""
+    return {remote: inode for local, remote, state, inode in _tcp()
+            if state == "01" and local == server_port}
+
+
+def tcp_own(server_port):
+    """Client ports of this process's own established connections to a port."""
+    own = socket_owners([os.getpid()])
+    return {local for local, remote, state, inode in _tcp()
+            if state == "01" and remote == server_port and inode in own}
 
 
 def listeners(port):
     """Inodes of the sockets that listen on a TCP port."""
-    found = []
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(path, encoding="ascii") as file:
-                lines = file.read().splitlines()[1:]
-        except OSError:
-            continue
-        found += [int(line.split()[9]) for line in lines if line.split()[3] == "0A" and
-                  int(line.split()[1].rpartition(":")[2], 16) == port]
-    return found
+    return [inode for local, _, state, inode in _tcp() if state == "0A" and local == port]

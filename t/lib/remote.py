@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+from client import Client, LeaseError
 from drivers import SLOW
 
 HERE = os.path.abspath(__file__)
@@ -70,7 +71,6 @@ class Remote:
 
 
 def serve(address):
-    from client import Client, LeaseError
     client = Client(address, timeout=600)
     lock, handles = threading.Lock(), {}
 

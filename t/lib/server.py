@@ -248,12 +248,13 @@ class Server:
 
     def connect(self, **more):
         """A client whose connection stands; .worker is the pid that serves it."""
-        before = set(proc.tcp_connections(self.port))
+        before = proc.tcp_own(self.port)
         client = self.client(**more)
         grpc.channel_ready_future(client.channel).result(timeout=10 * SLOW)
 
         def found():
-            new = {port: pid for port, pid in self.served_by().items() if port not in before}
+            mine = proc.tcp_own(self.port) - before
+            new = {port: pid for port, pid in self.served_by().items() if port in mine}
             return new if len(new) == 1 else None
         served = until(found, 5 * SLOW, "the new connection has a worker")
         client.worker = next(iter(served.values()))

@@ -56,6 +56,7 @@ static const struct driver *driver_of(const struct call *call)
 	return call->server->setup->settings->backend[call->backend].driver;
 }
 
+/* May be called twice: a call whose grant is undone lives on without the core's things. */
 static void release_core(struct call *call)
 {
 	if (call->payload)
@@ -69,6 +70,9 @@ static void release_core(struct call *call)
 	call->payload = NULL;
 	call->response = NULL;
 	call->call = NULL;
+	call->status.message = grpc_empty_slice();
+	call->status.details = grpc_empty_slice();
+	grpc_metadata_array_init(&call->metadata);
 }
 
 static void destroy(struct call *call)

@@ -18,7 +18,7 @@
 #include "core/holder.h"
 #include "shm/driver.h"
 
-enum { PROCESSES_MAX = 2, OWN_KEYS = 1024 };
+enum { PROCESSES_MAX = 2, OWN_KEYS = 1024, KEY_ROOM = 32 };
 
 struct side {
 	const char *name;
@@ -66,14 +66,14 @@ static void ours_acquire(const char *key)
 
 	if (shm_driver.submit(worker, &op) != ERR_OK)
 		die("acquire of %s: %s", key, err_text(op.answer.result));
-	held_by[own_key % OWN_KEYS] = op.answer.lease.holder;
+	held_by[own_key] = op.answer.lease.holder;
 }
 
 static void ours_release(const char *key)
 {
 	struct op op = make_op(OP_RELEASE, key);
 
-	op.request.holder = held_by[own_key % OWN_KEYS];
+	op.request.holder = held_by[own_key];
 	op.request.holder_known = true;
 	if (shm_driver.submit(worker, &op) != ERR_OK || !op.answer.existed)
 		die("release of %s", key);
@@ -95,14 +95,14 @@ static void lmdb_open_(unsigned process)
 
 static void lmdb_acquire(const char *key)
 {
-	held_by[own_key % OWN_KEYS] = holder_make();
-	if (!lmdb_table_acquire(key, held_by[own_key % OWN_KEYS].byte, 3600))
+	held_by[own_key] = holder_make();
+	if (!lmdb_table_acquire(key, held_by[own_key].byte, 3600))
 		die("lmdb acquire of %s", key);
 }
 
 static void lmdb_release(const char *key)
 {
-	if (!lmdb_table_release(key, held_by[own_key % OWN_KEYS].byte))
+	if (!lmdb_table_release(key, held_by[own_key].byte))
 		die("lmdb release of %s", key);
 }
 
@@ -137,19 +137,26 @@ static void prepare(unsigned leases)
 	lmdb_bytes = ((size_t)leases + 8192) * 1024 + (64u << 20);
 }
 
-static void held_key(char *key, unsigned n)
+/* Keys are written beforehand: printing one costs more than a lease. */
+static char (*held_key)[KEY_ROOM];
+static char own_keys[PROCESSES_MAX][OWN_KEYS][KEY_ROOM];
+
+static void write_keys(unsigned leases)
 {
-	snprintf(key, 40, "held-%09u-abcdefghijklmnopq", n);
+	held_key = malloc((size_t)leases * KEY_ROOM);
+	if (!held_key)
+		die("out of memory");
+	for (unsigned n = 0; n < leases; n++)
+		snprintf(held_key[n], KEY_ROOM, "held-%09u-abcdefghijklm", n);
+	for (unsigned p = 0; p < PROCESSES_MAX; p++)
+		for (unsigned n = 0; n < OWN_KEYS; n++)
+			snprintf(own_keys[p][n], KEY_ROOM, "own-%u-%06u-abcdefghijklmno", p, n);
 }
 
 static void fill(const struct side *side, unsigned leases)
 {
-	char key[40];
-
-	for (unsigned i = 0; i < leases; i++) {
-		held_key(key, i);
-		side->acquire(key);
-	}
+	for (unsigned i = 0; i < leases; i++)
+		side->acquire(held_key[i]);
 }
 
 /* Nanoseconds per acquire + release pair. */
@@ -157,15 +164,12 @@ static double pairs(const struct side *side, unsigned process, double seconds)
 {
 	int64_t start = clock_boot_us(), now = start;
 	unsigned long count = 0;
-	char key[40];
 
 	while (now - start < (int64_t)(seconds * 1e6)) {
 		for (int i = 0; i < 64; i++, count++) {
-			own_key = (unsigned)count;
-			snprintf(key, sizeof key, "own-%u-%06lu-abcdefghijklmnopqrs", process,
-				 count % OWN_KEYS);
-			side->acquire(key);
-			side->release(key);
+			own_key = (unsigned)(count % OWN_KEYS);
+			side->acquire(own_keys[process][own_key]);
+			side->release(own_keys[process][own_key]);
 		}
 		now = clock_boot_us();
 	}
@@ -177,13 +181,11 @@ static double inspects(const struct side *side, unsigned leases, unsigned proces
 	int64_t start = clock_boot_us(), now = start;
 	uint64_t random = process * 2 + 1;
 	unsigned long count = 0;
-	char key[40];
 
 	while (now - start < (int64_t)(seconds * 1e6)) {
 		for (int i = 0; i < 64; i++, count++) {
 			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-			held_key(key, (unsigned)(random >> 33) % leases);
-			side->inspect(key);
+			side->inspect(held_key[(unsigned)(random >> 33) % leases]);
 		}
 		now = clock_boot_us();
 	}
@@ -272,6 +274,7 @@ int main(int argc, char **argv)
 
 	if (!mkdtemp(directory))
 		die("no directory in /dev/shm");
+	write_keys(leases);
 	prepare(leases);
 	for (int s = 0; s < 2; s++)
 		fill_in_child(&sides[s], leases);

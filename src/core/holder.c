@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "core/holder.h"
@@ -11,15 +12,30 @@ enum { STORE_IDS = 256 };
 struct store {
 	uint8_t random[STORE_IDS * sizeof(struct holder_id)];
 	size_t left;
-	pid_t owner; /* a forked child must not hand out its parent's ids */
+	unsigned forks; /* the store is this process's own while this is current */
 };
 
 static _Thread_local struct store store;
+static atomic_uint forks = 1;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A forked child must not hand out its parent's ids. Asking for the pid each time would be a system
+ * call. */
+static void forked(void)
+{
+	atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+	CHECK(pthread_atfork(NULL, NULL, forked) == 0);
+}
 
 static void refill(void)
 {
 	size_t got = 0;
 
+	pthread_once(&once, watch_forks);
 	while (got < sizeof store.random) {
 		ssize_t n = getrandom(store.random + got, sizeof store.random - got, 0);
 
@@ -27,7 +43,7 @@ static void refill(void)
 		got += (size_t)n;
 	}
 	store.left = STORE_IDS;
-	store.owner = getpid();
+	store.forks = atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
 struct holder_id holder_make(void)
@@ -35,7 +51,7 @@ struct holder_id holder_make(void)
 	struct holder_id id;
 	uint8_t *source;
 
-	if (store.left == 0 || store.owner != getpid())
+	if (store.left == 0 || store.forks != atomic_load_explicit(&forks, memory_order_relaxed))
 		refill();
 	source = store.random + --store.left * sizeof id;
 	memcpy(id.byte, source, sizeof id);

@@ -119,6 +119,8 @@ Test(memory, a_repeated_request_gets_the_same_lease)
 	cr_expect_eq(same.op.answer.lease.fencing_token, one.op.answer.lease.fencing_token);
 	cr_expect(same.op.answer.lease.remaining_us <= 60 * CLOCK_SECOND, "ttl is not extended");
 	cr_expect_eq(same.op.answer.lease.metadata.count, 1);
+	cr_expect(same.op.answer.repeated, "whose undoing would take the lease from its holder");
+	cr_expect_not(one.op.answer.repeated);
 	shm_op_init(&stranger, OP_ACQUIRE, "n", "k");
 	stranger.op.request = *request;
 	stranger.op.request.owner = bytes_of("you");

@@ -49,6 +49,7 @@ enum err shm_answer(const struct shm_map *map, struct op *op, enum err result,
 	if (op->kind == OP_RELEASE || !from->known || (result != ERR_OK && result != ERR_HELD))
 		return finish(op, result);
 	answer->held = true;
+	answer->repeated = op->kind == OP_ACQUIRE && result == ERR_OK && !from->fresh;
 	answer->lease.name_space = op->request.name_space;
 	answer->lease.key = op->request.key;
 	shm_answer_times(map, &from->grant, from->now, from->waiters, &answer->lease);

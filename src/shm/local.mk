@@ -42,8 +42,6 @@ libshm_a_SOURCES = \
 	src/shm/segment.c \
 	src/shm/segment.h \
 	src/shm/shared.h \
-	src/shm/sip.c \
-	src/shm/sip.h \
 	src/shm/slot.c \
 	src/shm/slot.h \
 	src/shm/state.c \

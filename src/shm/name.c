@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "shm/name.h"
-#include "shm/sip.h"
+
+static_assert(crypto_shorthash_BYTES == sizeof(uint64_t), "hash");
+static_assert(crypto_shorthash_KEYBYTES == 2 * sizeof(uint64_t), "seed");
 
 void shm_name_make(struct shm_name *name, struct bytes name_space, struct bytes key,
 		   const uint64_t seed[2])
@@ -18,5 +23,8 @@ void shm_name_make(struct shm_name *name, struct bytes name_space, struct bytes 
 		memcpy(to, name_space.data, name_space.len);
 	if (key.len)
 		memcpy(to + name_space.len, key.data, key.len);
-	name->hash = shm_sip(seed, name->lens, name->word, (size + 7) / 8);
+	/* The lengths are hashed too, in the word behind the bytes, which belongs to no name. */
+	name->word[(size + 7) / 8] = name->lens;
+	crypto_shorthash((unsigned char *)&name->hash, to, ((size + 7) / 8 + 1) * 8,
+			 (const unsigned char *)seed);
 }

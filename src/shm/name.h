@@ -14,12 +14,13 @@ enum {
 
 struct shm_name {
 	uint64_t hash;
-	uint32_t lens;			   /* as in the record: (a, b/c) and (a/b, c) differ here */
-	uint32_t size;			   /* bytes */
-	uint64_t word[SHM_NAME_MAX_WORDS]; /* the last one is padded with zero bytes */
+	uint32_t lens; /* as in the record: (a, b/c) and (a/b, c) differ here */
+	uint32_t size; /* bytes */
+	uint64_t word[SHM_NAME_MAX_WORDS + 1]; /* the last of the name is padded with zero bytes */
 };
 
-/* The lengths must be within the contract's limits. Seed: the segment's. */
+/* The lengths must be within the contract's limits. Hashed by SipHash-2-4 (libsodium) with the
+ * segment's seed, so that nobody outside can aim keys at one bucket. */
 void shm_name_make(struct shm_name *name, struct bytes name_space, struct bytes key,
 		   const uint64_t seed[2]);
 

@@ -43,7 +43,7 @@ struct op_answer {
 	/* OP_ACQUIRE, OP_RENEW: the lease granted. OP_INSPECT: the lease when `held`.
 	 * ERR_HELD: the lease that is in the way, when `held`; its holder id is never sent. */
 	struct lease lease;
-	bool repeated;        /* OP_ACQUIRE: an earlier request made this lease, see request_id */
+	bool repeated; /* OP_ACQUIRE: an earlier request made this lease, see request_id */
 	bool held;
 	bool existed;	      /* OP_RELEASE */
 	uint32_t waiters;     /* OP_INSPECT, ERR_HELD: queued on the key */

@@ -14,7 +14,7 @@ struct worker_setup {
 	size_t listen_count; /* one or more per settings->listen entry */
 	int control;	     /* this worker's end of the pair, non-blocking */
 
-	struct board *board;        /* connections taken by each worker; NULL = unknown */
+	struct board *board; /* connections taken by each worker; NULL = unknown */
 
 	const struct settings *settings;
 	struct driver_shared **shared; /* one per settings->backend entry, prepared by the master */

@@ -10,4 +10,7 @@
 /* Asks the core for the next call of this method. Event loop thread. */
 void call_accept(struct server *server, enum op_kind kind);
 
+/* Frees the call objects kept for the next calls, at the end. */
+void call_free_spares(struct server *server);
+
 #endif

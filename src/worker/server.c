@@ -249,5 +249,6 @@ void server_stop(struct server *server)
 	grpc_call_unref(server->bell);
 	grpc_channel_destroy(server->lame);
 	grpc_completion_queue_destroy(server->queue);
+	call_free_spares(server);
 	free(server->driver);
 }

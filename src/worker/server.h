@@ -14,6 +14,7 @@
 
 enum { SERVER_METHODS = 5, SERVER_BACKENDS_MAX = 64 };
 
+struct call;
 struct stream;
 
 struct server {
@@ -33,6 +34,8 @@ struct server {
 	atomic_bool bell_rung;
 	bool attention; /* the loop must look at its drivers before the next event */
 
+	struct call *spare; /* call objects without a call */
+	unsigned spare_count;
 	struct stream *streams; /* live health and reflection calls */
 	bool draining;
 	bool cancelled_all;

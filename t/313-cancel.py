@@ -112,6 +112,13 @@ def wait_moment(moment):
         pass
 
 
+def wait_queued(client, key, waiting):
+    def queued():
+        assert not waiting.done(), f"it did not wait: {waiting.result()}"
+        return client.inspect(key).waiters == 1
+    until(queued, slack(5), f"{key} is queued", pause=0)
+
+
 def cross(first, second, gap):
     """Runs two steps `gap` seconds apart; a negative gap runs the second one first."""
     start = time.monotonic() + 0.0005
@@ -140,7 +147,7 @@ def test_B10_a_cancel_that_crosses_a_release_leaves_nothing_behind(server, pair,
         key = new_key()
         handle = pair[0].acquire(key, ttl=60)
         waiting = pair[1].acquire_soon(key, ttl=ttl, wait=10)
-        until(lambda: pair[0].inspect(key).waiters == 1, slack(5), "queued", pause=0)
+        wait_queued(pair[0], key, waiting)
         release = []
         cross(lambda: release.append(pair[0].release_soon(handle)), waiting.cancel,
               pick.uniform(-0.002, 0.002))
@@ -184,7 +191,7 @@ def test_B10_a_cancel_that_is_seen_leaves_no_ghost_at_all(server, pair, new_key)
         key = new_key()
         handle = pair[0].acquire(key, ttl=60)
         waiting = pair[1].acquire_soon(key, ttl=60, wait=10)
-        until(lambda: pair[0].inspect(key).waiters == 1, slack(5), "queued", pause=0)
+        wait_queued(pair[0], key, waiting)
         waiting.cancel()
         until(lambda: pair[0].inspect(key).waiters == 0, slack(5), "left the queue", pause=0)
         assert pair[0].inspect(key).handle.holder_id == handle.holder_id

@@ -29,7 +29,7 @@ def test_B18_waiters_end_unavailable_and_the_tree_is_gone_in_time(also):
                     # Sent into a connection that is closing: the transport answers CANCELLED for
                     # a call that the server never saw.
                     assert error.code.name in ("UNAVAILABLE", "CANCELLED"), error
-        assert server.stop() == 0
+        assert server.stop(number=None) == 0
         assert time.monotonic() - began < slack(10)
         reasons = []
         for one in waiting:
@@ -71,7 +71,7 @@ def test_health_tells_of_the_stop_before_the_end():
         assert wire.health_status(next(watch)) == wire.HEALTH_NOT_SERVING
         with refused("UNAVAILABLE", None, "DRAINING"):
             waiting.result()
-        assert server.stop() == 0
+        assert server.stop(number=None) == 0
 
 
 def test_an_interrupt_stops_as_a_termination_does():

@@ -95,7 +95,8 @@ def test_B15_a_kill_in_the_moment_of_the_hand_over(four, new_key):
         for client in (a, b1, b2):
             client.close()
     print(f"# {lost} of {count} answers died with their worker")
-    assert lost <= max(2, count // 10), "too many grants were thought to be answered"
+    # A worker that took a grant may have written the answer: the lease then stays until its ttl.
+    assert lost <= 2 + count // 3, "too many grants were thought to be answered"
 
 
 @pytest.mark.limit(90)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Runs alone.
 """Calls that wait cost neither threads nor anybody else's time."""
 import time
 

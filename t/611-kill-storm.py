@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Runs alone.
 """A worker is killed every 30 ms for a minute under load. No lease is held twice, every answer
 comes in time, and afterwards the table holds exactly what it was made for."""
 import os

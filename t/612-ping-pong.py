@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Runs alone.
 """Two keys passed among many waiters at full speed, first in peace, then with kills."""
 import os
 import random

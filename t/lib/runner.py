@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs test files in the order of their numbers, shows TAP, counts.
 
-    runner.py [--label L] [--only REGEX] [--skip REGEX] [--totals FILE] FILE...
+    runner.py [--label L] [--only REGEX] [--skip REGEX] [--jobs N] [--totals FILE] FILE...
+
+With --jobs, files run beside each other, but those that load the machine or measure it and say so by
+a line `# Runs alone.` follow one by one.
 
 A file is a program that speaks TAP (Criterion programs are asked to), a script, a Python program,
 or a pytest file. One without any TAP line counts as one test. Totals are added up in FILE."""
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -39,14 +43,22 @@ def command(path):
 class File:
     """One run of one test file."""
 
-    def __init__(self, path, label):
+    def __init__(self, path, label, live):
+        self.output = None if live else []
         self.path, self.label = path, label
         self.name = os.path.splitext(os.path.basename(path))[0]
         self.passed = self.failed = self.skipped = 0
         self.lines, self.failing = [], False
 
+    def say(self, text):
+        """Whole files at once when several run beside each other."""
+        if self.output is None:
+            print(text, flush=True)
+        else:
+            self.output.append(text)
+
     def tell(self, good, text):
-        print(f"{'ok' if good else 'not ok'} - {self.label}{self.name}: {text}", flush=True)
+        self.say(f"{'ok' if good else 'not ok'} - {self.label}{self.name}: {text}")
 
     def take(self, line):
         """Shows the line when it matters now; the whole log is shown after a failure."""
@@ -63,7 +75,7 @@ class File:
             self.failing = bool(match[1])
             self.tell(not match[1], match[2] if match[1] else text)
         elif self.failing or line.startswith("# "):
-            print("    " + line, flush=True)
+            self.say("    " + line)
 
     def run(self):
         began, done = time.monotonic(), threading.Event()
@@ -97,11 +109,40 @@ class File:
             self.passed += 1
             self.tell(True, "passes")
         if self.failed:
-            print(f"--- log of {self.path}", flush=True)
+            self.say(f"--- log of {self.path}")
             for line in self.lines[-200:]:
-                print("    " + line)
-            print(f"--- end of log of {self.path}", flush=True)
-        print(f"# {self.label}{self.name} took {took:.0f} s", flush=True)
+                self.say("    " + line)
+            self.say(f"--- end of log of {self.path}")
+        self.say(f"# {self.label}{self.name} took {took:.0f} s")
+
+
+class Totals:
+    def __init__(self, path):
+        self.path, self.lock = path, threading.Lock()
+        self.have = {"passed": 0, "failed": 0, "skipped": 0}
+        if os.path.exists(path):
+            with open(path, encoding="ascii") as file:
+                self.have = json.load(file)
+
+    def run(self, path, label, live):
+        one = File(path, label, live)
+        try:
+            one.run()
+        except OSError as error:
+            one.failed += 1
+            one.tell(False, f"can be run: {error}")
+        with self.lock:
+            for name in self.have:
+                self.have[name] += getattr(one, name)
+            if one.output:
+                print("\n".join(one.output), flush=True)
+            with open(self.path, "w", encoding="ascii") as file:
+                json.dump(self.have, file)
+
+
+def alone(path):
+    with open(path, "rb") as file:
+        return b"# Runs alone." in file.read(2000)
 
 
 def main():
@@ -109,26 +150,20 @@ def main():
     parser.add_argument("--label", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--skip", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--totals", required=True)
     parser.add_argument("files", nargs="*")
     given = parser.parse_args()
-    totals = {"passed": 0, "failed": 0, "skipped": 0}
-    if os.path.exists(given.totals):
-        with open(given.totals, encoding="ascii") as file:
-            totals = json.load(file)
-    files = sorted(given.files, key=os.path.basename)
+    totals = Totals(given.totals)
+    files = [path for path in sorted(given.files, key=os.path.basename)
+             if re.search(given.only, path) and not (given.skip and re.search(given.skip, path))]
+    beside = [] if given.jobs == 1 else [path for path in files if not alone(path)]
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        for done in [pool.submit(totals.run, path, given.label, False) for path in beside]:
+            done.result()
     for path in files:
-        if re.search(given.only, path) and not (given.skip and re.search(given.skip, path)):
-            one = File(path, given.label)
-            try:
-                one.run()
-            except OSError as error:
-                one.failed += 1
-                one.tell(False, f"can be run: {error}")
-            for name in totals:
-                totals[name] += getattr(one, name)
-            with open(given.totals, "w", encoding="ascii") as file:
-                json.dump(totals, file)
+        if path not in beside:
+            totals.run(path, given.label, True)
     return 0
 
 

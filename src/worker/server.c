@@ -14,7 +14,10 @@ enum {
 	MESSAGE_MAX = 4 << 20, /* bytes of a request */
 };
 
-#define IDLE_US CLOCK_SECOND /* longest sleep: the queue's clock stands still in suspend */
+/* Between the answers to waiting calls and GOAWAY: so that they are read before connections close,
+ * and calls that were on their way are answered by us. */
+#define LAST_WORDS_US (100 * CLOCK_MILLI)
+#define IDLE_US	      CLOCK_SECOND /* longest sleep: the queue's clock stands still in suspend */
 
 static const char *const paths[SERVER_METHODS] = {
     [OP_ACQUIRE] = "/mindd.lease.v1.Lease/Acquire", [OP_RENEW] = "/mindd.lease.v1.Lease/Renew",
@@ -135,10 +138,17 @@ static void shut_down(struct tag *tag, bool ok)
 static void begin_drain(struct server *server)
 {
 	server->draining = true;
+	server->goaway_us = clock_boot_us() + LAST_WORDS_US;
 	server->drain_deadline_us = clock_boot_us() + server->settings->shutdown_timeout_us;
 	stream_notify(server);
 	for (size_t i = 0; i < server->setup->settings->backend_count; i++)
 		server->setup->settings->backend[i].driver->drain(server->driver[i]);
+}
+
+/* The second part, a moment later: from here on the core ends by itself what arrives. */
+static void send_goaway(struct server *server)
+{
+	server->goaway_us = CLOCK_NEVER;
 	server->shutdown_tag = TAG_INIT(shut_down);
 	grpc_server_shutdown_and_notify(server->grpc, server->queue, &server->shutdown_tag);
 	stream_end_all(server);
@@ -159,6 +169,8 @@ static void take_orders(struct server *server)
 	}
 	if (atomic_load(&server->drain_wanted) && !server->draining)
 		begin_drain(server);
+	if (server->draining && clock_boot_us() >= server->goaway_us)
+		send_goaway(server);
 	if (server->draining && !server->cancelled_all &&
 	    clock_boot_us() >= server->drain_deadline_us) {
 		server->cancelled_all = true;
@@ -178,6 +190,8 @@ static int64_t next_wake(struct server *server)
 	}
 	if (server->draining && !server->cancelled_all && server->drain_deadline_us < next)
 		next = server->drain_deadline_us;
+	if (server->draining && server->goaway_us < next)
+		next = server->goaway_us;
 	return next;
 }
 

@@ -40,6 +40,7 @@ struct server {
 	bool draining;
 	bool cancelled_all;
 	int64_t drain_deadline_us;
+	int64_t goaway_us; /* when to tell clients; CLOCK_NEVER once it was done */
 	struct tag shutdown_tag;
 	bool shut;
 };

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "leasectl/run.h"
+
+int run_main(const struct options *options)
+{
+	options_notice(options, "not yet");
+	return STATUS_BUG;
+}

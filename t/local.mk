@@ -88,7 +88,8 @@ print-tsan-tests:
 
 # The memory driver (t/2*).
 if HAVE_CRITERION
-shm_tests = t/200-memory-basics t/201-memory-waiters t/210-memory-kill
+shm_tests = t/200-memory-basics t/201-memory-waiters t/210-memory-kill \
+	t/211-memory-kill-unlogged t/220-memory-threads
 check_PROGRAMS += $(shm_tests)
 TESTS += $(shm_tests)
 endif
@@ -108,3 +109,18 @@ t_210_memory_kill_SOURCES = t/210-memory-kill.c $(shm_test_lib) $(shm_kill_lib)
 t_210_memory_kill_CPPFLAGS = $(shm_test_cppflags)
 t_210_memory_kill_CFLAGS = $(core_test_cflags)
 t_210_memory_kill_LDADD = $(shm_test_libs)
+# The test of the test: without the log of changes the same deaths must break the table.
+EXTRA_LIBRARIES += libshm_unlogged.a
+libshm_unlogged_a_SOURCES = $(libshm_a_SOURCES)
+libshm_unlogged_a_CPPFLAGS = $(AM_CPPFLAGS) -DSHM_BREAK_UNDO
+t_211_memory_kill_unlogged_SOURCES = $(t_210_memory_kill_SOURCES)
+t_211_memory_kill_unlogged_CPPFLAGS = $(shm_test_cppflags) -DSHM_BREAK_UNDO
+t_211_memory_kill_unlogged_CFLAGS = $(core_test_cflags)
+t_211_memory_kill_unlogged_LDADD = libshm_unlogged.a libcore.a libbase.a $(CRITERION_LIBS) \
+	$(JANSSON_LIBS) $(LIBS)
+# Threads stand in for processes: also built with -fsanitize=thread.
+TSAN_TESTS += t/220-memory-threads
+t_220_memory_threads_SOURCES = t/220-memory-threads.c $(shm_test_lib)
+t_220_memory_threads_CPPFLAGS = $(shm_test_cppflags)
+t_220_memory_threads_CFLAGS = $(core_test_cflags)
+t_220_memory_threads_LDADD = $(shm_test_libs)

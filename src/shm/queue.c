@@ -106,7 +106,8 @@ static void give(struct shm_actor *actor, struct shm_stripe *stripe, uint32_t in
 	unlink_node(map, stripe, waiter);
 	shm_stripe_set(map, stripe, &waiter->chain, 0);
 	shm_stripe_set(map, stripe, &stripe->freeing[0], shm_load(&old->chain));
-	shm_stripe_todo_grant(map, stripe, index, shm_seq_next(seq), grant->node, queued);
+	shm_stripe_todo_seq(map, stripe, index, shm_seq_next(seq), false);
+	shm_stripe_todo_grant(map, stripe, grant->node, queued);
 	shm_stripe_commit(actor, stripe);
 	if (sooner)
 		shm_queue_nudge(actor, index);

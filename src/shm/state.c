@@ -25,7 +25,7 @@ static bool take(json_t *root, struct shm_state *state)
 		return false;
 	if (format != FORMAT || fence < 1 || strlen(boot) >= sizeof state->boot_id)
 		return false;
-	strcpy(state->boot_id, boot);
+	memcpy(state->boot_id, boot, strlen(boot) + 1);
 	state->fence_limit = (uint64_t)fence;
 	state->clean = clean != 0;
 	state->live_until_wall = until;

@@ -59,14 +59,12 @@ void shm_stripe_todo_seq(const struct shm_map *map, struct shm_stripe *stripe, u
 	shm_stripe_set(map, stripe, &stripe->armed, SHM_TODO_SEQ | (erase ? SHM_TODO_ERASE : 0));
 }
 
-void shm_stripe_todo_grant(const struct shm_map *map, struct shm_stripe *stripe, uint32_t record,
-			   uint32_t seq, uint32_t node, uint32_t word)
+void shm_stripe_todo_grant(const struct shm_map *map, struct shm_stripe *stripe, uint32_t node,
+			   uint32_t word)
 {
-	shm_store(&stripe->todo_record, record);
-	shm_store(&stripe->todo_seq, seq);
 	shm_store(&stripe->todo_node, node);
 	shm_store(&stripe->todo_word, word);
-	shm_stripe_set(map, stripe, &stripe->armed, SHM_TODO_SEQ | SHM_TODO_GRANT);
+	shm_stripe_set(map, stripe, &stripe->armed, shm_load(&stripe->armed) | SHM_TODO_GRANT);
 }
 
 /* The node may have been granted, taken and queued anew since: then its word is another one. */

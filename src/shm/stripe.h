@@ -37,9 +37,9 @@ void shm_stripe_set(const struct shm_map *map, struct shm_stripe *stripe, _Atomi
 /* Turns `record` to `seq` at the commit; `erase` also takes it out of its bucket and frees it. */
 void shm_stripe_todo_seq(const struct shm_map *map, struct shm_stripe *stripe, uint32_t record,
 			 uint32_t seq, bool erase);
-/* The same, and marks `node` (state word `word`, QUEUED) granted and posts it. */
-void shm_stripe_todo_grant(const struct shm_map *map, struct shm_stripe *stripe, uint32_t record,
-			   uint32_t seq, uint32_t node, uint32_t word);
+/* After shm_stripe_todo_seq: also marks `node` (state word `word`, QUEUED) granted and posts it. */
+void shm_stripe_todo_grant(const struct shm_map *map, struct shm_stripe *stripe, uint32_t node,
+			   uint32_t word);
 
 /* Commits and does what follows. The chains in `freeing` are freed. */
 void shm_stripe_commit(struct shm_actor *actor, struct shm_stripe *stripe);

@@ -58,11 +58,11 @@ static void nap(void)
 /* One sleep; gets another variable when this one is not the bell's any more. */
 static void sleep_once(struct shm_waker *waker, uint32_t *cond)
 {
-	if (*cond >= SHM_BELL_USED_UP)
-		nap();
-	else if (!shm_bell_sleep(&waker->slot->bell, *cond, SHM_WAKER_TICK_US) &&
-		 shm_bell_renew(&waker->slot->bell, cond) != ERR_OK)
-		nap();
+	if (*cond < SHM_BELL_USED_UP &&
+	    (shm_bell_sleep(&waker->slot->bell, *cond, SHM_WAKER_TICK_US) ||
+	     shm_bell_renew(&waker->slot->bell, cond) == ERR_OK))
+		return;
+	nap();
 }
 
 static void *run(void *arg)

@@ -43,7 +43,8 @@ static int by_key(const void *left, const void *right, void *arg)
 
 static void sort(struct scan *scan)
 {
-	qsort_r(scan->found, scan->count, sizeof *scan->found, by_key, scan);
+	if (scan->count > 0)
+		qsort_r(scan->found, scan->count, sizeof *scan->found, by_key, scan);
 }
 
 /* Keeps the smallest `most` keys, and their bytes. False: no memory. */

@@ -123,4 +123,4 @@ TSAN_TESTS += t/220-memory-threads
 t_220_memory_threads_SOURCES = t/220-memory-threads.c $(shm_test_lib)
 t_220_memory_threads_CPPFLAGS = $(shm_test_cppflags)
 t_220_memory_threads_CFLAGS = $(core_test_cflags)
-t_220_memory_threads_LDADD = $(shm_test_libs)
+t_220_memory_threads_LDADD = libshm.a libcore.a libbase.a $(JANSSON_LIBS) $(LIBS)

@@ -6,6 +6,8 @@
 
 enum { BLOCK_SIZE = 16 * 1024 };
 
+#define SIZE_MOST ((size_t)1 << 40) /* no call needs so much; a wrapped size does */
+
 struct arena_block {
 	struct arena_block *older;
 	size_t size;
@@ -48,7 +50,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	size_t room = arena->blocks ? arena->blocks->size : sizeof arena->first;
 	unsigned char *memory;
 
-	if (size > SIZE_MAX - sizeof(struct arena_block) - align)
+	if (size > SIZE_MOST)
 		return NULL;
 	size = (size + align - 1) & ~(align - 1);
 	if (size > room - arena->used && !add_block(arena, size > BLOCK_SIZE ? size : BLOCK_SIZE))

@@ -22,6 +22,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 LINE = re.compile(r"^(not )?ok\b(?:\s+\d+)?\s*-?\s*(.*)$")
+# For test programs that run by themselves under the address sanitizer.
+os.environ.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions="
+                      + os.path.join(HERE, "lsan.supp"))
 FILE_LIMIT = float(os.environ.get("LEASED_FILE_LIMIT", "420"))  # seconds one file may take
 
 

@@ -90,7 +90,7 @@ bool option_next(enum option_id *id, const char **text)
 	if (got == '?')
 		options_refuse(optopt ? "%s takes no value" : "unknown or ambiguous option %s",
 			       last);
-	*id = OPTIONS;
+	*id = (enum option_id)0; /* getopt only answers with what stands in rows */
 	for (int i = 0; i < OPTIONS; i++)
 		if (got == LONG_BASE + i || (rows[i].letter && got == rows[i].letter))
 			*id = (enum option_id)i;

@@ -60,7 +60,7 @@ def test_B01_a_millisecond_after_the_deadline_is_after_it(client, new_key):
         assert not client.inspect(key).held
 
 
-TTLS = [(0.02, 40), (0.05, 30), (0.25, 10), (1.0, 2), (1.5, 2), (7.0, 1)]
+TTLS = [(0.02, 40), (0.05, 30), (0.25, 8), (1.0, 1), (1.5, 1), (7.0, 1)]
 
 
 def judge_grant(t0, t1, ttl, received):

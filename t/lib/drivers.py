@@ -46,7 +46,7 @@ SCALE = float(os.environ.get("LEASED_TEST_SCALE", "1"))
 
 def rounds(normal, full):
     """How often to repeat: the full count with --full, else what fits into the time of a check."""
-    return full if FULL else max(3, int(normal * SCALE))
+    return full if FULL else max(min(normal, 3), int(normal * SCALE))
 
 
 def slack(limit):

@@ -6,7 +6,7 @@ const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
 
 const definition = loader.loadSync('mindd/lease/v1/lease.proto', {
-  includeDirs: [process.argv[2]], longs: String, keepCase: false,
+  includeDirs: [process.argv[2]], longs: String, keepCase: false, defaults: true,
 });
 const Lease = grpc.loadPackageDefinition(definition).mindd.lease.v1.Lease;
 const connect = () => new Lease(process.env.LEASED_ADDRESS, grpc.credentials.createInsecure(),

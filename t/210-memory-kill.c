@@ -469,8 +469,8 @@ Test(kill, B21_a_death_at_any_instruction_is_repaired)
 		long deaths_before = deaths, broken_before = broken;
 
 		kill_everywhere(&scenarios[i]);
-		printf("# %-46s %5ld deaths, %ld broken\n", scenarios[i].name,
-		       deaths - deaths_before, broken - broken_before);
+		cr_log_info("%-46s %5ld deaths, %ld broken", scenarios[i].name,
+			    deaths - deaths_before, broken - broken_before);
 #ifdef SHM_BREAK_UNDO
 		if (broken)
 			break; /* one is enough to show that it can fail */

@@ -95,7 +95,7 @@ static bool keep(struct scan *scan, uint32_t record, struct bytes key)
 	if (scan->count == scan->room && !grow(scan))
 		return false;
 	if (scan->size - scan->used < key.len) {
-		size_t size = scan->size ? scan->size * 2 : 64 * KEYS_START;
+		size_t size = scan->size ? scan->size * 2 : (size_t)64 * KEYS_START;
 		uint8_t *text = realloc(scan->text, size);
 
 		if (!text)

@@ -88,7 +88,7 @@ print-tsan-tests:
 
 # The memory driver (t/2*).
 if HAVE_CRITERION
-shm_tests = t/200-memory-basics t/201-memory-waiters t/202-memory-full t/210-memory-kill \
+shm_tests = t/200-memory-basics t/201-memory-waiters t/202-memory-full t/203-memory-restart t/210-memory-kill \
 	t/211-memory-kill-unlogged t/220-memory-threads
 check_PROGRAMS += $(shm_tests)
 TESTS += $(shm_tests)
@@ -109,6 +109,10 @@ t_202_memory_full_SOURCES = t/202-memory-full.c $(shm_test_lib) t/lib/segcheck.c
 t_202_memory_full_CPPFLAGS = $(shm_test_cppflags)
 t_202_memory_full_CFLAGS = $(core_test_cflags)
 t_202_memory_full_LDADD = $(shm_test_libs)
+t_203_memory_restart_SOURCES = t/203-memory-restart.c $(shm_test_lib) t/lib/segcheck.c t/lib/segcheck.h
+t_203_memory_restart_CPPFLAGS = $(shm_test_cppflags)
+t_203_memory_restart_CFLAGS = $(core_test_cflags)
+t_203_memory_restart_LDADD = $(shm_test_libs)
 t_210_memory_kill_SOURCES = t/210-memory-kill.c $(shm_test_lib) $(shm_kill_lib)
 t_210_memory_kill_CPPFLAGS = $(shm_test_cppflags)
 t_210_memory_kill_CFLAGS = $(core_test_cflags)

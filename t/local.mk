@@ -88,8 +88,8 @@ print-tsan-tests:
 
 # The memory driver (t/2*).
 if HAVE_CRITERION
-shm_tests = t/200-memory-basics t/201-memory-waiters t/202-memory-full t/203-memory-restart t/210-memory-kill \
-	t/211-memory-kill-unlogged t/220-memory-threads
+shm_tests = t/200-memory-basics t/201-memory-waiters t/202-memory-full t/203-memory-restart \
+	t/204-memory-processes t/210-memory-kill t/211-memory-kill-unlogged t/220-memory-threads
 check_PROGRAMS += $(shm_tests)
 TESTS += $(shm_tests)
 endif
@@ -113,6 +113,11 @@ t_203_memory_restart_SOURCES = t/203-memory-restart.c $(shm_test_lib) t/lib/segc
 t_203_memory_restart_CPPFLAGS = $(shm_test_cppflags)
 t_203_memory_restart_CFLAGS = $(core_test_cflags)
 t_203_memory_restart_LDADD = $(shm_test_libs)
+t_204_memory_processes_SOURCES = t/204-memory-processes.c $(shm_test_lib) t/lib/segcheck.c \
+	t/lib/segcheck.h t/lib/shm_process.c t/lib/shm_process.h
+t_204_memory_processes_CPPFLAGS = $(shm_test_cppflags)
+t_204_memory_processes_CFLAGS = $(core_test_cflags)
+t_204_memory_processes_LDADD = $(shm_test_libs)
 t_210_memory_kill_SOURCES = t/210-memory-kill.c $(shm_test_lib) $(shm_kill_lib)
 t_210_memory_kill_CPPFLAGS = $(shm_test_cppflags)
 t_210_memory_kill_CFLAGS = $(core_test_cflags)

@@ -93,7 +93,7 @@ static void add_quoted(struct line *line, struct bytes value)
 	char escaped[5];
 
 	add(line, "\"", 1);
-	for (size_t i = 0; i < value.len; i++) {
+	for (size_t i = 0; value.data && i < value.len; i++) {
 		uint8_t byte = value.data[i];
 
 		if (byte == '"' || byte == '\\')

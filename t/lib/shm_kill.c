@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,17 @@ int shm_image_moved(const struct shm_image *image, uint8_t *copy)
 	return moved;
 }
 
+void shm_image_bury(const struct shm_map *map, pid_t pid)
+{
+	for (unsigned i = 0; i < SHM_STRIPES; i++) {
+		_Atomic int *word = (_Atomic int *)&map->stripe[i].mutex.__data.__lock;
+		unsigned value = (unsigned)atomic_load(word);
+
+		if ((value & FUTEX_TID_MASK) == (unsigned)pid)
+			atomic_store(word, (int)((value & FUTEX_WAITERS) | FUTEX_OWNER_DIED));
+	}
+}
+
 struct stage {
 	_Atomic int inside, over;
 };
@@ -88,8 +100,7 @@ static pid_t start(void (*f)(void *arg), void *arg, struct stage *stage)
 	return pid;
 }
 
-long shm_kill_at(void (*f)(void *arg), void *arg, long steps, void (*watch)(void *arg, long step),
-		 void *watch_arg)
+long shm_kill_at(void (*f)(void *arg), void *arg, long steps, shm_watch_f *watch, void *watch_arg)
 {
 	struct stage *stage =
 	    mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -105,7 +116,7 @@ long shm_kill_at(void (*f)(void *arg), void *arg, long steps, void (*watch)(void
 			continue;
 		step++;
 		if (watch)
-			watch(watch_arg, step);
+			watch(watch_arg, step, pid);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "shm/map.h"
 
@@ -30,9 +31,15 @@ void shm_image_restore(const struct shm_image *image, const uint8_t *copy);
 /* Brings `copy` up to date; true when anything changed. */
 int shm_image_moved(const struct shm_image *image, uint8_t *copy);
 
-/* Runs f(arg) in a child, killed after `steps` instructions of it; `watch` (may be NULL) is called
- * after each. Returns the instructions run, or -(all of them) when it ended before. */
-long shm_kill_at(void (*f)(void *arg), void *arg, long steps, void (*watch)(void *arg, long step),
-		 void *watch_arg);
+/* Makes the locks that `pid` holds those of a dead owner, exactly as the kernel does when it dies.
+ * The process may go on when the image is restored: so one run is good for many deaths. */
+void shm_image_bury(const struct shm_map *map, pid_t pid);
+
+/* Called after each instruction, the child being stopped. */
+typedef void shm_watch_f(void *arg, long step, pid_t pid);
+
+/* Runs f(arg) in a child, killed after `steps` instructions of it; `watch` may be NULL. Returns the
+ * instructions run, or -(all of them) when it ended before. */
+long shm_kill_at(void (*f)(void *arg), void *arg, long steps, shm_watch_f *watch, void *watch_arg);
 
 #endif

@@ -104,7 +104,7 @@ void show_json_print(json_t *value, enum output output)
 	json_decref(value);
 }
 
-static const char *or_dash(char *text)
+static const char *or_dash(const char *text)
 {
 	return *text ? text : "-";
 }

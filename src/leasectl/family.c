@@ -12,7 +12,7 @@
 #include "leasectl/family.h"
 
 struct person {
-	pid_t pid, parent;
+	pid_t pid, parent, group;
 	bool alive, ours;
 };
 
@@ -21,7 +21,7 @@ struct people {
 	size_t count, room;
 };
 
-/* Reads pid, state and parent; the name between may hold any character. */
+/* Reads pid, state, parent and group; the name between may hold any character. */
 static bool read_stat(const char *pid, struct person *person)
 {
 	char path[64], text[512], *rest;
@@ -40,7 +40,8 @@ static bool read_stat(const char *pid, struct person *person)
 		return false;
 	person->pid = (pid_t)strtol(pid, NULL, 10);
 	person->alive = rest[2] != 'Z' && rest[2] != 'X';
-	person->parent = (pid_t)strtol(rest + 4, NULL, 10);
+	person->parent = (pid_t)strtol(rest + 4, &rest, 10);
+	person->group = (pid_t)strtol(rest, NULL, 10);
 	person->ours = false;
 	return true;
 }
@@ -100,7 +101,7 @@ static void mark(struct people *people, pid_t except)
 	}
 }
 
-int family_signal(pid_t except, int number)
+int family_signal(pid_t except, pid_t told, int number)
 {
 	struct people people = {NULL, 0, 0};
 	int count = -1;
@@ -112,7 +113,7 @@ int family_signal(pid_t except, int number)
 			if (!people.list[i].ours || !people.list[i].alive)
 				continue;
 			count++;
-			if (number)
+			if (number && people.list[i].group != told)
 				kill(people.list[i].pid, number);
 		}
 	}

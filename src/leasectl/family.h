@@ -8,9 +8,10 @@
 
 #include <sys/types.h>
 
-/* Sends `number` (0: only counts) to every living descendant but `except` and its descendants; how
- * many there are, -1 when /proc cannot be read. A process that is being made at that moment may be
- * missed: call again until there are none. */
-int family_signal(pid_t except, int number);
+/* Sends `number` (0: only counts) to every living descendant but `except` and its descendants, and
+ * but those in process group `told` (0: none), which count all the same; how many there are, -1
+ * when /proc cannot be read. A process that is being made at that moment may be missed: call again
+ * until there are none. */
+int family_signal(pid_t except, pid_t told, int number);
 
 #endif

@@ -49,7 +49,7 @@ struct keeper_plan keeper_plan(const struct options *options)
 	    .grace_us = options->kill_grace_us >= 0 ? options->kill_grace_us
 						    : least(5 * CLOCK_SECOND, ttl / 4),
 	    .renew_us = ttl / 3,
-	    .try_us = most(200 * CLOCK_MILLI, least(5 * CLOCK_SECOND, ttl / 6)),
+	    .try_us = most(200 * CLOCK_MILLI, least(3 * CLOCK_SECOND, ttl / 12)),
 	};
 
 	return plan;
@@ -264,32 +264,47 @@ static void tell_outage(struct keeper *keeper, bool *told)
 		       keeper->options->name_space, keeper->options->key, text, left);
 }
 
+/* After `failures` in a row: at once when the last attempt took long, with more time for the
+ * answer. */
+static int64_t after_failure(struct keeper *keeper, int failures, int64_t sent_us)
+{
+	int64_t pause = RETRY_FIRST << (failures < 5 ? failures : 5);
+
+	return sent_us + jitter(least(pause, keeper->plan.renew_us / 4));
+}
+
+static int64_t try_time(const struct keeper *keeper, int failures)
+{
+	return keeper->plan.try_us << (failures < 3 ? failures : 3);
+}
+
 static void keep(struct keeper *keeper)
 {
 	struct hold *hold = &keeper->hold;
-	int64_t next = hold->renewed_us + jitter(keeper->plan.renew_us), pause = RETRY_FIRST;
-	bool told = false, lost = false;
+	int64_t next = hold->renewed_us + jitter(keeper->plan.renew_us), sent;
+	bool told = false;
+	int failures = 0;
 
 	while (!hold_stopping(hold)) {
-		hold_sleep(hold, lost ? CLOCK_NEVER : next);
+		hold_sleep(hold, next);
 		if (hold_stopping(hold))
 			break;
-		switch (hold_renew(hold, clock_boot_us() + keeper->plan.try_us)) {
+		sent = clock_boot_us();
+		switch (hold_renew(hold, sent + try_time(keeper, failures))) {
 		case HOLD_OK:
 			tell(keeper, POST_RENEWED, STATUS_OK);
 			next = hold->renewed_us + jitter(keeper->plan.renew_us);
-			pause = RETRY_FIRST;
+			failures = 0;
 			told = false;
 			break;
 		case HOLD_LOST:
-			lost = true;
+			next = CLOCK_NEVER;
 			tell(keeper, POST_LOST, STATUS_LOST);
 			*hold->holder = 0;
 			break;
 		case HOLD_AGAIN:
 			tell_outage(keeper, &told);
-			next = clock_boot_us() + jitter(pause);
-			pause = least(2 * pause, least(CLOCK_SECOND, keeper->plan.renew_us / 4));
+			next = after_failure(keeper, failures++, sent);
 			break;
 		case HOLD_STOPPED:
 			break;

@@ -88,15 +88,15 @@ static void release(struct supervisor *supervisor)
 static void begin_end(struct supervisor *supervisor)
 {
 	int64_t now = clock_boot_us();
+	pid_t group = supervisor->command.group;
 
 	supervisor->state = SUPERVISOR_ENDING;
 	supervisor->kill_us = least(now + supervisor->plan.grace_us, last_moment(supervisor));
-	if (supervisor->command.group)
+	if (group)
 		command_signal(&supervisor->command, SIGTERM);
-	else
-		family_signal(supervisor->keeper, SIGTERM);
+	family_signal(supervisor->keeper, group, SIGTERM);
 	/* What is stopped does not hear TERM. */
-	family_signal(supervisor->keeper, SIGCONT);
+	family_signal(supervisor->keeper, 0, SIGCONT);
 }
 
 static void lose(struct supervisor *supervisor, const char *why)
@@ -118,7 +118,7 @@ static void lose(struct supervisor *supervisor, const char *why)
 
 static void look_for_end(struct supervisor *supervisor)
 {
-	int left = family_signal(supervisor->keeper,
+	int left = family_signal(supervisor->keeper, 0,
 				 supervisor->state == SUPERVISOR_KILLING ? SIGKILL : 0);
 
 	/* Without /proc the group is all that is known. */
@@ -270,7 +270,7 @@ static void command_changed(struct supervisor *supervisor, int status)
 	supervisor->command.pid = 0;
 	supervisor->status =
 	    WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNAL + WTERMSIG(status);
-	if (supervisor->state == SUPERVISOR_RUNNING && family_signal(supervisor->keeper, 0) > 0)
+	if (supervisor->state == SUPERVISOR_RUNNING && family_signal(supervisor->keeper, 0, 0) > 0)
 		begin_end(supervisor);
 	if (supervisor->state == SUPERVISOR_RUNNING)
 		release(supervisor);

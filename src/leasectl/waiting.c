@@ -11,7 +11,8 @@
 #include "leasectl/text.h"
 #include "leasectl/waiting.h"
 
-enum { LINE = 1200, EVERY_S = 30 };
+/* Without an owner the first characters of the holder id must do. */
+enum { LINE = 1200, EVERY_S = 30, SHORT_ID = 8 };
 
 /* What is known of the line that one stands in. */
 struct waiting {
@@ -57,7 +58,7 @@ static void describe(struct waiting *waiting, const Leased__Wire__InspectRespons
 	}
 	count_place(waiting, handle->fencing_token, seen->waiters);
 	text_safe(lease_bytes(handle->owner.len ? handle->owner : handle->holder_id), owner,
-		  sizeof owner);
+		  handle->owner.len ? sizeof owner : SHORT_ID + 1);
 	if (handle->acquired_at)
 		duration_text(clock_wall_us() - handle->acquired_at->seconds * CLOCK_SECOND, age);
 	duration_text(lease_remaining_us(handle), left);
@@ -73,8 +74,8 @@ static void print_line(struct waiting *waiting, const char *what)
 
 	text_safe(bytes_of(options->key), name, sizeof name);
 	duration_text(clock_boot_us() - waiting->begun_us, age);
-	snprintf(whole, sizeof whole, "waiting for %s/%s for %s: %s", options->name_space, name,
-		 age, what);
+	snprintf(whole, sizeof whole, "waiting for %s/%s: %s (%s so far)", options->name_space,
+		 name, what, age);
 	if (!waiting->terminal) {
 		options_notice(options, "%s", whole);
 		return;

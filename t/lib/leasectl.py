@@ -46,7 +46,6 @@ class Watched:
         self.died = self.died_wall = None
         self.begun = threading.Event()
         self.words = []
-        # Not 9: the first line tells the group, then what the script says.
         begin = 'exec 9>"$FIFO"; echo $$ >&9; '
         self.errors = open(os.path.join(self.directory, "errors"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
@@ -107,14 +106,14 @@ class Watched:
         return status
 
     def close(self):
-        for pid in [self.process.pid] + proc.children(self.process.pid):
+        # The keeper is let live: it ends what is below.
+        for number in (signal.SIGCONT, signal.SIGKILL):
             try:
-                os.kill(pid, signal.SIGCONT)
-                os.kill(pid, signal.SIGKILL)
+                os.kill(self.process.pid, number)
             except ProcessLookupError:
                 pass
         self.process.wait()
-        self.thread.join(2)
+        self.thread.join(3)
         os.close(self.reader)
         self.errors.close()
         shutil.rmtree(self.directory, ignore_errors=True)

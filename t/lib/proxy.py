@@ -12,9 +12,11 @@ class Proxy:
         self.target = ("127.0.0.1", port)
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        self.silent = False
+        self.silent = False  # what is sent is lost, connections stay
+        self.broken = False  # connections end at once
         self.requested = self.answered = 0.0  # moments of the last request, and of the last
         self.connections = 0                  # request that had an answer
+        self.gap = 0.0                        # the longest time between two such requests
         self._other, self._closing = {}, False
         self._waiting = selectors.DefaultSelector()
         self._waiting.register(self.listener, selectors.EVENT_READ)
@@ -24,6 +26,9 @@ class Proxy:
     def _accept(self):
         client, _ = self.listener.accept()
         self.connections += 1
+        if self.broken:
+            client.close()
+            return
         try:
             server = socket.create_connection(self.target, timeout=2)
         except OSError:
@@ -52,6 +57,8 @@ class Proxy:
                 if side == "client":
                     self.requested = now
                 else:
+                    if self.answered:
+                        self.gap = max(self.gap, self.requested - self.answered)
                     self.answered = self.requested
                 self._other[one].sendall(data)
             else:
@@ -66,6 +73,9 @@ class Proxy:
                     self._accept()
                 elif event.fileobj in self._other:
                     self._pass(event.fileobj, event.data)
+            if self.broken:
+                for one in list(self._other):
+                    self._drop(one)
 
     def close(self):
         self._closing = True

@@ -273,7 +273,7 @@ Test(full, B29_memory_that_runs_out_later_is_a_refusal_and_no_death)
 	memset(text, 'm', sizeof text - 1);
 	open_table(100000);
 	do {
-		char key[16];
+		char key[32];
 
 		cr_assert_lt(count, 4000);
 		snprintf(key, sizeof key, "%zu", count);

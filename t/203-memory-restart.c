@@ -88,7 +88,7 @@ Test(restart, leases_tokens_and_metadata_survive_a_kill_and_a_clean_end)
 	token = one.op.answer.lease.fencing_token;
 	for (int i = 0; i < 10; i++) {
 		uint64_t next;
-		char key[8];
+		char key[16];
 
 		down(i % 2);
 		test.workers = 1 + (unsigned)i % 4;

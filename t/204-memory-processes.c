@@ -208,7 +208,7 @@ Test(processes, B22_killed_sleepers_never_hold_up_a_release)
 
 	for (int i = 0; i < 100; i++) {
 		struct holder_id holder = take(&worker[0], "k");
-		char key[16];
+		char key[32];
 
 		for (int j = 0; j < 8; j++) {
 			snprintf(key, sizeof key, "w%d", j);
@@ -313,7 +313,7 @@ static void fill_exactly(void)
 	struct shm_client client;
 	struct shm_op one;
 	int64_t start = clock_boot_us();
-	char key[16];
+	char key[32];
 
 	shm_client_attach(&client, &test, 0);
 	shm_client_run(&client, NULL, TTL);

@@ -16,10 +16,11 @@ unlicensed() {
 			echo "$file: no licence line"
 	done
 }
-long_files() { # most lines
+long_files() { # MOST: a file of more lines needs a comment with WHY: at its top, and 800 are the end
 	source_files | grep -E '\.(c|h|py|sh|proto)$' | while read -r file; do
 		[ ! -e "$file" ] || awk -v most="$1" -v file="$file" \
-			'END { if (NR > most) print file ": " NR " lines, at most " most }' "$file"
+			'NR <= 20 && /WHY:/ { most = 800 }
+			END { if (NR > most) print file ": " NR " lines, at most " most }' "$file"
 	done
 }
 functions() {
@@ -45,7 +46,7 @@ poisoned() {
 
 tap 'no file has a vague name' nothing vague
 tap 'every file names its licence' nothing unlicensed
-tap 'no file is longer than 500 lines' nothing long_files 500
+tap 'no file is longer than 500 lines without a reason' nothing long_files 500
 tap 'no function of the server is longer than 50 lines without a reason' \
 	nothing long_functions src 50
 tap 'no function of the tests is longer than 80 lines without a reason' nothing long_functions t 80

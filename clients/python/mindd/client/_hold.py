@@ -156,10 +156,16 @@ class Hold:
             else:
                 term.failed(error)
 
+    def _sleep(self, term: Term) -> bool:
+        length = min(term.pause(), _SLICE)
+        if term.last_error is None:
+            return self._stop.wait(length)
+        return self._client.pause(length, self._stop)
+
     def _renewer(self) -> None:
         term = self._term
         assert term
-        while not self._stop.wait(min(term.pause(), _SLICE)):
+        while not self._sleep(term):
             if term.loss():
                 break
             if term.pause() > 0:

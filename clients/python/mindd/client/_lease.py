@@ -22,7 +22,7 @@ class LeaseClient:
     client's own timeout is granted, for acquire beyond wait_for."""
 
     def __init__(self, channel: grpc.Channel, token: Token, timeout: float) -> None:
-        self._stub = pb_grpc.LeaseStub(channel)
+        self._channel, self._stub = channel, pb_grpc.LeaseStub(channel)
         self._token, self._timeout = token, timeout
         self._closed = threading.Event()
 
@@ -94,6 +94,20 @@ class LeaseClient:
         """One attempt that can be cancelled; for Hold. Its result() raises what gRPC raises."""
         return self._stub.Renew.future(request, timeout=timeout, metadata=self._metadata())
 
+    def pause(self, length: float, unless: threading.Event) -> bool:
+        """Sleeps after a failure; True when `unless` was set meanwhile. While nobody is in a call,
+        gRPC looks at its sockets only every few seconds; someone who watches the channel makes it
+        look all the time, so that the new connection is there when it is needed."""
+        def watch(_: grpc.ChannelConnectivity) -> None:
+            pass
+        if self._closed.is_set():
+            return unless.wait(length)
+        self._channel.subscribe(watch)
+        try:
+            return unless.wait(length)
+        finally:
+            self._channel.unsubscribe(watch)
+
     def _metadata(self) -> Any:
         return capability(self._token)
 
@@ -110,5 +124,5 @@ class LeaseClient:
                 if isinstance(error, Cancelled) and self._closed.is_set():
                     raise error from raised
                 pause = attempts.pause_after(error)
-                if pause is None or self._closed.wait(pause):
+                if pause is None or self.pause(pause, self._closed):
                     raise error from raised

@@ -56,8 +56,7 @@ class LeaseHeld(MinddError):
         super().__init__(*args, **more)
         self.owner = self.metadata.get("owner", "")
         self.held_since = _time(self.metadata.get("heldSince"))
-        left = _number(self.metadata.get("remainingMs"))
-        self.remaining = None if left is None else datetime.timedelta(milliseconds=left)
+        self.remaining = _milliseconds(self.metadata.get("remainingMs"))
         self.waiters = _number(self.metadata.get("waiters"))
         self.fencing_token = _number(self.metadata.get("fencingToken"))
 
@@ -142,6 +141,14 @@ def lost(text: str) -> LeaseLost:
 
 def _number(text: Optional[str]) -> Optional[int]:
     return int(text) if text and text.isdecimal() and len(text) < 21 else None
+
+
+def _milliseconds(text: Optional[str]) -> Optional[datetime.timedelta]:
+    number = _number(text)
+    try:
+        return None if number is None else datetime.timedelta(milliseconds=number)
+    except OverflowError:
+        return None
 
 
 def _time(text: Optional[str]) -> Optional[datetime.datetime]:

@@ -58,7 +58,8 @@ struct driver {
 	/* Gives up a pending op: a queued waiter leaves the queue, a grant nobody has seen is
 	 * undone. done(op) comes with ERR_CANCELLED (or another result that won the race, then the
 	 * caller must release what it was granted), at the latest when the driver hears from its
-	 * store; the memory driver calls it before cancel returns. */
+	 * store. The memory driver calls it before cancel returns, but for an OP_LIST that is under
+	 * way in its own thread: that one comes with the next poll. */
 	void (*cancel)(struct driver_worker *worker, struct op *op);
 
 	/* Runs what is due: grants that arrived, waits that ran out, expiries. Calls done. */

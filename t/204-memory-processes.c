@@ -15,9 +15,11 @@
 #include "base/clock.h"
 #include "core/holder.h"
 #include "segcheck.h"
+#include "shm/bell.h"
 #include "shm/driver.h"
 #include "shm/shared.h"
 #include "shm_case.h"
+#include "shm_kill.h"
 #include "shm_process.h"
 
 #define MS     CLOCK_MILLI
@@ -234,6 +236,42 @@ Test(processes, B22_killed_sleepers_never_hold_up_a_release)
 		shm_process_start(&worker[1], &test, 1);
 	}
 	cr_expect_lt(worst, 200 * MS, "%ld us", (long)worst);
+}
+
+/* --- B23: killed inside the signal itself */
+
+static void ring(void *arg)
+{
+	shm_bell_ring(arg);
+}
+
+/* A hand-over to a worker whose bell somebody died in: on time, or by its event loop's next look.
+ */
+static void hand_over(int64_t within)
+{
+	struct holder_id holder = take(&worker[0], "k");
+
+	wait_in(&worker[1], 1, "k");
+	release(&worker[0], "k", holder);
+	release(&worker[1], "k", granted(&worker[1], 1, within));
+}
+
+Test(processes, B23_a_death_inside_a_signal_delays_no_hand_over_for_long)
+{
+	struct shm_bell *bell = &test.shared->map.slot[1].bell;
+	int64_t start;
+	long stride = getenv("LEASED_EXHAUSTIVE") ? 1 : 3, step = 0, steps = 1;
+
+	for (; steps > 0; step += stride) {
+		/* The waker must be asleep, or nobody signals it. */
+		for (start = clock_boot_us(); clock_boot_us() - start < SECOND / 4;)
+			if (atomic_load(&bell->asleep))
+				break;
+		steps = shm_kill_at(ring, bell, step + 1, NULL, NULL);
+		hand_over(SECOND);
+	}
+	cr_expect_gt(step, 100, "a signal takes more steps than %ld", step);
+	cr_expect_lt(shm_load(&bell->used), SHM_CONDS, "there were variables enough");
 }
 
 /* --- B21: killed at random under load ------------------------------------------------------ */

@@ -113,8 +113,8 @@ t_203_memory_restart_SOURCES = t/203-memory-restart.c $(shm_test_lib) t/lib/segc
 t_203_memory_restart_CPPFLAGS = $(shm_test_cppflags)
 t_203_memory_restart_CFLAGS = $(core_test_cflags)
 t_203_memory_restart_LDADD = $(shm_test_libs)
-t_204_memory_processes_SOURCES = t/204-memory-processes.c $(shm_test_lib) t/lib/segcheck.c \
-	t/lib/segcheck.h t/lib/shm_process.c t/lib/shm_process.h
+t_204_memory_processes_SOURCES = t/204-memory-processes.c $(shm_test_lib) $(shm_kill_lib) \
+	t/lib/shm_process.c t/lib/shm_process.h
 t_204_memory_processes_CPPFLAGS = $(shm_test_cppflags)
 t_204_memory_processes_CFLAGS = $(core_test_cflags)
 t_204_memory_processes_LDADD = $(shm_test_libs)

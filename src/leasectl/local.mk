@@ -2,6 +2,8 @@
 bin_PROGRAMS += leasectl
 leasectl_CFLAGS = $(AM_CFLAGS) $(GRPC_CFLAGS) $(PROTOBUF_C_CFLAGS)
 leasectl_SOURCES = \
+	src/leasectl/answer.c src/leasectl/answer.h \
+	src/leasectl/catalog.c src/leasectl/catalog.h \
 	src/leasectl/client.c src/leasectl/client.h \
 	src/leasectl/command.c src/leasectl/command.h \
 	src/leasectl/completion.c src/leasectl/completion.h \
@@ -20,10 +22,13 @@ leasectl_SOURCES = \
 	src/leasectl/options.c src/leasectl/options.def src/leasectl/options.h \
 	src/leasectl/post.c src/leasectl/post.h \
 	src/leasectl/run.c src/leasectl/run.h \
+	src/leasectl/session.c src/leasectl/session.h \
 	src/leasectl/show.c src/leasectl/show.h \
 	src/leasectl/signals.c src/leasectl/signals.h \
 	src/leasectl/supervisor.c src/leasectl/supervisor.h \
 	src/leasectl/text.c src/leasectl/text.h \
+	src/leasectl/tool.c src/leasectl/tool.h \
+	src/leasectl/top.c src/leasectl/top.h \
 	src/leasectl/unary.c src/leasectl/unary.h \
 	src/leasectl/verbs.def \
 	src/leasectl/waiting.c src/leasectl/waiting.h \

@@ -14,6 +14,7 @@
 #include "leasectl/mcp.h"
 #include "leasectl/options.h"
 #include "leasectl/run.h"
+#include "leasectl/top.h"
 #include "leasectl/unary.h"
 #include "leasectl/watch.h"
 

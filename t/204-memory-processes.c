@@ -310,9 +310,13 @@ static void play_once(struct shm_client *client, struct oracle *oracle, unsigned
 	if (err == ERR_OK) {
 		uint64_t token = one.op.answer.lease.fencing_token;
 
-		if (clock_boot_us() < atomic_load(&oracle->busy_until[key]))
+		int64_t busy = atomic_load(&oracle->busy_until[key]), now = clock_boot_us();
+		uint64_t seen = atomic_exchange(&oracle->token[key], token);
+
+		/* Judged only while our own lease lasts: on a busy machine we may come too late. */
+		if (now < busy && now < asked + TTL)
 			atomic_fetch_add(&oracle->double_grants, 1);
-		if (atomic_exchange(&oracle->token[key], token) >= token)
+		if (seen >= token && clock_boot_us() < asked + TTL)
 			atomic_fetch_add(&oracle->stale_tokens, 1);
 		atomic_store(&oracle->busy_until[key], asked + TTL - 2 * MS);
 		atomic_fetch_add(&oracle->grants, 1);

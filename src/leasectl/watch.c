@@ -68,6 +68,8 @@ static void tell(const char *event, const struct seen *seen)
 	char at[DURATION_ROOM];
 	int64_t now = clock_wall_us();
 
+	if (!seen)
+		return;
 	duration_moment(now / CLOCK_SECOND, (int32_t)(now % CLOCK_SECOND * 1000), at);
 	show_json_print(
 	    json_pack("{s:s, s:s, s:O}", "event", event, "seenAt", at, "handle", seen->handle),

@@ -73,11 +73,25 @@ static void judge(struct shm_actor *actor, const struct op_request *request,
 
 enum need { NEED_NOTHING, NEED_RECORD, NEED_CHUNK, NEED_CHUNK_TO_WAIT };
 
-static enum err short_of(struct shm_actor *actor, struct shm_stripe *stripe, enum need *need,
-			 enum need what)
+struct shortage {
+	enum need what;
+	bool freed; /* somebody freed an element since we searched in vain */
+};
+
+static enum shm_pool_kind pool_of(enum need what)
 {
+	return what == NEED_RECORD ? SHM_RECORDS : SHM_CHUNKS;
+}
+
+/* Looked at before our own part of a chain goes back: that must not pass for somebody else's. */
+static enum err short_of(struct shm_actor *actor, struct shm_stripe *stripe,
+			 struct shortage *shortage, enum need what)
+{
+	*shortage = (struct shortage){
+	    .what = what,
+	    .freed = !atomic_load(&actor->map->pool[pool_of(what)].head->tight),
+	};
 	shm_stripe_abandon(actor, stripe);
-	*need = what;
 	return ERR_TABLE_FULL;
 }
 
@@ -97,7 +111,8 @@ static void new_grant(struct shm_actor *actor, const struct shm_call *call,
 
 /* Free, or expired with nobody in line. */
 static enum err take(struct shm_actor *actor, const struct shm_call *call,
-		     struct shm_stripe *stripe, struct shm_result *result, enum need *need)
+		     struct shm_stripe *stripe, struct shm_result *result,
+		     struct shortage *shortage)
 {
 	const struct shm_name *name = call->name;
 	struct shm_map *map = actor->map;
@@ -105,15 +120,15 @@ static enum err take(struct shm_actor *actor, const struct shm_call *call,
 	if (result->now < shm_load(&map->header->grace_until))
 		return ERR_RESTART_GRACE;
 	if (!shm_chain_build(actor, stripe, SHM_PENDING_PAYLOAD, call->payload, call->payload_size))
-		return short_of(actor, stripe, need, NEED_CHUNK);
+		return short_of(actor, stripe, shortage, NEED_CHUNK);
 	if (!result->record) {
 		shm_record_tidy_bucket(actor, stripe, shm_hash_bucket(map, name->hash),
 				       result->now);
 		if (!shm_record_reserve(actor, stripe))
-			return short_of(actor, stripe, need, NEED_RECORD);
+			return short_of(actor, stripe, shortage, NEED_RECORD);
 		if (name->size > SHM_NAME_INLINE &&
 		    !shm_chain_build(actor, stripe, SHM_PENDING_NAME, name->word, name->size))
-			return short_of(actor, stripe, need, NEED_CHUNK);
+			return short_of(actor, stripe, shortage, NEED_CHUNK);
 	}
 	result->grant.token = shm_fence_take(map);
 	if (!result->grant.token) {
@@ -129,7 +144,8 @@ static enum err take(struct shm_actor *actor, const struct shm_call *call,
 }
 
 static enum err stand_in_line(struct shm_actor *actor, const struct shm_call *call,
-			      struct shm_stripe *stripe, struct shm_result *result, enum need *need)
+			      struct shm_stripe *stripe, struct shm_result *result,
+			      struct shortage *shortage)
 {
 	struct shm_waiter *waiter;
 	uint32_t word;
@@ -137,7 +153,7 @@ static enum err stand_in_line(struct shm_actor *actor, const struct shm_call *ca
 	if (!call->node)
 		return ERR_WAITERS_FULL;
 	if (!shm_chain_build(actor, stripe, SHM_PENDING_PAYLOAD, call->payload, call->payload_size))
-		return short_of(actor, stripe, need, NEED_CHUNK_TO_WAIT);
+		return short_of(actor, stripe, shortage, NEED_CHUNK_TO_WAIT);
 	waiter = shm_node_at(actor->map, call->node);
 	word = shm_word_with(shm_load(&waiter->state), SHM_IDLE);
 	shm_store(&waiter->state, word + (1 << SHM_STATE_BITS));
@@ -152,7 +168,7 @@ static enum err stand_in_line(struct shm_actor *actor, const struct shm_call *ca
 
 static enum err acquire_locked(struct shm_actor *actor, const struct shm_call *call,
 			       struct shm_stripe *stripe, struct shm_result *result,
-			       enum need *need)
+			       struct shortage *shortage)
 {
 	int64_t wait = call->wait_deadline - result->now;
 	struct rules_state state;
@@ -162,7 +178,7 @@ static enum err acquire_locked(struct shm_actor *actor, const struct shm_call *c
 	judge(actor, call->request, result, &state);
 	switch (rules_acquire(&state, wait, result->now)) {
 	case RULES_GRANT:
-		return take(actor, call, stripe, result, need);
+		return take(actor, call, stripe, result, shortage);
 	case RULES_REPEAT:
 		copy_payload(actor, result, SHM_PAYLOAD_MAX);
 		return ERR_OK;
@@ -170,42 +186,38 @@ static enum err acquire_locked(struct shm_actor *actor, const struct shm_call *c
 		/* Not over, or the head of the queue could not be given a token. */
 		return result->known ? ERR_HELD : ERR_BACKEND_DOWN;
 	case RULES_QUEUE:
-		return stand_in_line(actor, call, stripe, result, need);
+		return stand_in_line(actor, call, stripe, result, shortage);
 	}
 	return ERR_BUG;
 }
 
 /* Nothing is locked here. ERR_OK: try again. */
-static enum err make_room(struct shm_actor *actor, enum need need)
+static enum err make_room(struct shm_actor *actor, const struct shortage *shortage)
 {
-	enum shm_pool_kind kind = need == NEED_RECORD ? SHM_RECORDS : SHM_CHUNKS;
-
-	if (shm_pool_grow(actor, kind) == ERR_OK || shm_table_reclaim(actor))
+	if (shm_pool_grow(actor, pool_of(shortage->what)) == ERR_OK || shm_table_reclaim(actor) ||
+	    shortage->freed)
 		return ERR_OK;
-	/* Something was freed since the search. */
-	if (!atomic_load(&actor->map->pool[kind].head->tight))
-		return ERR_OK;
-	return need == NEED_CHUNK_TO_WAIT ? ERR_WAITERS_FULL : ERR_TABLE_FULL;
+	return shortage->what == NEED_CHUNK_TO_WAIT ? ERR_WAITERS_FULL : ERR_TABLE_FULL;
 }
 
 enum err shm_table_acquire(struct shm_actor *actor, const struct shm_call *call,
 			   struct shm_result *result)
 {
-	enum { TRIES = 1000 }; /* others may be faster to what was freed, but not for ever */
+	enum { TRIES = 100 }; /* others may be faster to what was freed, but not for ever */
 	enum err err = ERR_TABLE_FULL;
 
 	for (int i = 0; i < TRIES; i++) {
-		enum need need = NEED_NOTHING;
+		struct shortage shortage = {NEED_NOTHING, false};
 		struct shm_stripe *stripe;
 
 		err = enter(actor, call->name, &stripe, result);
 		if (err != ERR_OK)
 			return err;
-		err = acquire_locked(actor, call, stripe, result, &need);
+		err = acquire_locked(actor, call, stripe, result, &shortage);
 		shm_stripe_unlock(stripe);
-		if (need == NEED_NOTHING)
+		if (shortage.what == NEED_NOTHING)
 			return err;
-		err = make_room(actor, need);
+		err = make_room(actor, &shortage);
 		if (err != ERR_OK)
 			return err;
 	}

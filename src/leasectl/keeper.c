@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +9,19 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "leasectl/guard.h"
 #include "leasectl/hold.h"
 #include "leasectl/keeper.h"
 
 #define RELEASE_BUDGET (2 * CLOCK_SECOND)
-#define ORPHAN_LIMIT   (5 * CLOCK_SECOND)
 #define RETRY_FIRST    (50 * CLOCK_MILLI)
-#define WATCH_PAUSE    (50 * CLOCK_MILLI)
 
 struct keeper {
 	const struct options *options;
 	struct keeper_plan plan;
 	int fd;
 	struct hold hold;
-	pthread_mutex_t mutex; /* of the rest */
-	pid_t group;	       /* of the command; 0: none that is its own */
-	int64_t end_us;	       /* of the lease, for the watch; 0: no lease */
-	bool orphan;	       /* the supervisor is dead */
+	struct guard guard;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -65,102 +58,15 @@ static void tell(struct keeper *keeper, enum post_kind kind, int status)
 	memcpy(post.expires, keeper->hold.expires, sizeof post.expires);
 	if (kind == POST_LOST)
 		snprintf(post.text, sizeof post.text, "%.255s", keeper->hold.failure.text);
-	pthread_mutex_lock(&keeper->mutex);
-	keeper->end_us = keeper->hold.end_us;
-	pthread_mutex_unlock(&keeper->mutex);
+	guard_set_end(&keeper->guard, keeper->hold.end_us);
 	post_send(keeper->fd, &post);
 }
-
-/* --- the watching thread: orders, the supervisor's death, and the last deadline -------------- */
-
-/* What a supervisor that is alive but stopped has failed to do. Half the margin later than it. */
-static int64_t watch_moment(struct keeper *keeper)
-{
-	int64_t moment = CLOCK_NEVER;
-
-	pthread_mutex_lock(&keeper->mutex);
-	if (keeper->group && keeper->end_us && keeper->options->on_lost == ON_LOST_KILL)
-		moment = keeper->end_us - keeper->plan.margin_us / 2;
-	pthread_mutex_unlock(&keeper->mutex);
-	return moment;
-}
-
-static void kill_group(struct keeper *keeper)
-{
-	pthread_mutex_lock(&keeper->mutex);
-	if (keeper->group > 1)
-		kill(-keeper->group, SIGKILL);
-	pthread_mutex_unlock(&keeper->mutex);
-}
-
-/* False once there is nothing more to hear. */
-static bool obey(struct keeper *keeper)
-{
-	struct post post;
-	bool open = post_receive(keeper->fd, &post, false);
-
-	pthread_mutex_lock(&keeper->mutex);
-	if (!open)
-		keeper->orphan = true;
-	if (open && post.kind == POST_STARTED)
-		keeper->group = post.group;
-	/* The command is gone; its group's number may be somebody else's soon. */
-	if (open && post.kind == POST_RELEASE)
-		keeper->group = 0;
-	pthread_mutex_unlock(&keeper->mutex);
-	if (!open)
-		kill_group(keeper);
-	if (!open || post.kind == POST_RELEASE)
-		hold_stop(&keeper->hold);
-	return open;
-}
-
-static void *watch(void *argument)
-{
-	struct keeper *keeper = argument;
-	struct pollfd fd = {.fd = keeper->fd, .events = POLLIN};
-
-	for (;;) {
-		int64_t left = watch_moment(keeper) - clock_boot_us();
-		int ms = left < 0 ? 0 : left > CLOCK_SECOND ? 1000 : (int)(left / CLOCK_MILLI) + 1;
-
-		if (poll(&fd, 1, ms) > 0 && !obey(keeper))
-			return NULL;
-		if (watch_moment(keeper) > clock_boot_us())
-			continue;
-		kill_group(keeper);
-		usleep((useconds_t)WATCH_PAUSE);
-	}
-}
-
-/* --- the lease ------------------------------------------------------------------------------ */
 
 _Noreturn static void end(struct keeper *keeper, enum post_kind kind, int status)
 {
 	tell(keeper, kind, status);
-	/* The watching thread still uses all this, and nothing here outlives the process. */
+	/* The guard still uses all this, and nothing here outlives the process. */
 	_exit(0);
-}
-
-/* After the supervisor's death: the lease is given back only when the group is gone. */
-static bool group_gone(struct keeper *keeper)
-{
-	int64_t limit = clock_boot_us() + ORPHAN_LIMIT;
-	pid_t group;
-	bool orphan;
-
-	pthread_mutex_lock(&keeper->mutex);
-	group = keeper->group;
-	orphan = keeper->orphan;
-	pthread_mutex_unlock(&keeper->mutex);
-	if (!orphan || !group)
-		return true;
-	while (kill(-group, SIGKILL) == 0 || errno != ESRCH) {
-		if (clock_boot_us() > limit)
-			return false;
-		usleep(5000);
-	}
-	return true;
 }
 
 _Noreturn static void give_back(struct keeper *keeper)
@@ -168,7 +74,7 @@ _Noreturn static void give_back(struct keeper *keeper)
 	struct hold *hold = &keeper->hold;
 	char left[DURATION_ROOM], text[FAILURE_SENTENCE];
 
-	if (*hold->holder && group_gone(keeper) &&
+	if (*hold->holder && guard_group_gone(&keeper->guard) &&
 	    hold_release(hold, clock_boot_us() + RELEASE_BUDGET) == HOLD_AGAIN) {
 		duration_text(hold->end_us - clock_boot_us(), left);
 		failure_sentence(&hold->failure, text);
@@ -329,26 +235,32 @@ static int leave_descriptors(int fd)
 	return fd;
 }
 
+static void take_over(struct keeper *keeper, const struct post *held)
+{
+	memcpy(keeper->hold.holder, held->holder, sizeof held->holder);
+	memcpy(keeper->hold.expires, held->expires, sizeof held->expires);
+	keeper->hold.token = held->token;
+	keeper->hold.end_us = keeper->guard.end_us = held->end_us;
+	keeper->guard.group = held->group;
+}
+
 _Noreturn void keeper_main(const struct options *options, int fd, const struct post *held)
 {
 	static struct keeper keeper;
-	pthread_t thread;
 
 	prctl(PR_SET_NAME, "leasectl-keeper");
 	keeper.options = options;
 	keeper.plan = keeper_plan(options);
 	keeper.fd = leave_descriptors(fd);
-	pthread_mutex_init(&keeper.mutex, NULL);
 	srand48(clock_boot_us() ^ getpid());
 	CHECK(hold_init(&keeper.hold, options));
-	if (held) {
-		memcpy(keeper.hold.holder, held->holder, sizeof held->holder);
-		memcpy(keeper.hold.expires, held->expires, sizeof held->expires);
-		keeper.hold.token = held->token;
-		keeper.hold.end_us = keeper.end_us = held->end_us;
-		keeper.group = held->group;
-	}
-	CHECK(pthread_create(&thread, NULL, watch, &keeper) == 0);
+	keeper.guard = (struct guard){.hold = &keeper.hold,
+				      .fd = keeper.fd,
+				      .margin_us = keeper.plan.margin_us,
+				      .kills = options->on_lost == ON_LOST_KILL};
+	if (held)
+		take_over(&keeper, held);
+	guard_start(&keeper.guard);
 	if (!held)
 		obtain(&keeper);
 	keep(&keeper);

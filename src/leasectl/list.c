@@ -68,10 +68,9 @@ int list_main(const struct options *options)
 
 	client_close(client);
 	/* Half a list is no list: nothing is shown of a table or a document. */
-	if (good) {
-		show_list_end(list);
+	show_list_end(list, good);
+	if (good)
 		return STATUS_OK;
-	}
 	failure_print(&failure, options->name_space);
 	return failure_status(&failure);
 }

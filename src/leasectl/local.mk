@@ -11,6 +11,7 @@ leasectl_SOURCES = \
 	src/leasectl/duration.c src/leasectl/duration.h \
 	src/leasectl/failure.c src/leasectl/failure.h \
 	src/leasectl/family.c src/leasectl/family.h \
+	src/leasectl/guard.c src/leasectl/guard.h \
 	src/leasectl/health.c src/leasectl/health.h \
 	src/leasectl/hold.c src/leasectl/hold.h \
 	src/leasectl/keeper.c src/leasectl/keeper.h \
@@ -21,6 +22,7 @@ leasectl_SOURCES = \
 	src/leasectl/option.c src/leasectl/option.h \
 	src/leasectl/options.c src/leasectl/options.def src/leasectl/options.h \
 	src/leasectl/post.c src/leasectl/post.h \
+	src/leasectl/relay.c src/leasectl/relay.h \
 	src/leasectl/run.c src/leasectl/run.h \
 	src/leasectl/session.c src/leasectl/session.h \
 	src/leasectl/show.c src/leasectl/show.h \
@@ -31,6 +33,7 @@ leasectl_SOURCES = \
 	src/leasectl/top.c src/leasectl/top.h \
 	src/leasectl/unary.c src/leasectl/unary.h \
 	src/leasectl/verbs.def \
+	src/leasectl/waiter.c src/leasectl/waiter.h \
 	src/leasectl/waiting.c src/leasectl/waiting.h \
 	src/leasectl/watch.c src/leasectl/watch.h
 leasectl_LDADD = libproto.a libbase.a \

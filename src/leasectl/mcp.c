@@ -15,6 +15,7 @@
 #include "config.h"
 #include "leasectl/mcp.h"
 #include "leasectl/tool.h"
+#include "leasectl/waiter.h"
 
 enum {
 	LINE_MOST = 1 << 20,
@@ -107,7 +108,7 @@ static void request(struct mcp *mcp, json_t *id, const char *method, json_t *par
 static void notification(struct mcp *mcp, const char *method, json_t *params)
 {
 	if (!strcmp(method, "notifications/cancelled"))
-		tool_cancel(mcp, json_object_get(params, "requestId"));
+		waiter_cancel(mcp, json_object_get(params, "requestId"));
 }
 
 static void take_message(struct mcp *mcp, json_t *message)
@@ -211,7 +212,7 @@ static void serve(struct mcp *mcp, struct input *input, int signals)
 		if (got > 0 && fds[0].revents && !read_input(mcp, input))
 			break;
 		session_work(&mcp->session);
-		tool_work(mcp);
+		waiter_work(mcp);
 		if (ferror(stdout))
 			break;
 	}
@@ -241,7 +242,7 @@ int mcp_main(const struct options *options)
 	/* One that stays: without it every call would start gRPC anew. */
 	grpc_init();
 	serve(&mcp, input, signals);
-	tool_end(&mcp);
+	waiter_end(&mcp);
 	session_end(&mcp.session);
 	json_decref(mcp.losses);
 	free(input);

@@ -13,7 +13,7 @@ struct waiter;
 
 struct mcp {
 	struct session session;
-	struct waiter *waiters; /* acquires that stand in line; tool.c */
+	struct waiter *waiters; /* acquires that stand in line; waiter.c */
 	json_t *batch;		/* answers to a batch are collected; NULL: written at once */
 	char client[128];	/* clientInfo of initialize, "" before */
 	json_t *losses;		/* sentences that the agent has not been told yet */

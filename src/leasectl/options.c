@@ -154,7 +154,7 @@ static const char **text_of(struct options *options, enum option_id id)
 	}
 }
 
-/* Options that are times; *option is how it is written. */
+/* Options that are times. */
 static int64_t *time_of(struct options *options, enum option_id id)
 {
 	switch ((int)id) {
@@ -235,17 +235,12 @@ static void take_name(struct options *options, char *text)
 
 	if (options->key)
 		options_refuse("the key is given twice: \"%s\" and --key", text);
-	if (options->name_space) {
-		options->key = text;
-		return;
-	}
-	if (slash) {
-		*slash = 0;
-		options->name_space = text;
-		options->key = slash + 1;
-		return;
-	}
 	options->key = text;
+	if (options->name_space || !slash)
+		return;
+	*slash = 0;
+	options->name_space = text;
+	options->key = slash + 1;
 }
 
 static void take_arguments(struct options *options, char **arguments, char **command)

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "leasectl/credentials.h"
+#include "leasectl/relay.h"
 #include "leasectl/run.h"
 #include "leasectl/supervisor.h"
 
@@ -63,9 +64,9 @@ static void read_signals(struct supervisor *supervisor, int fd)
 		if (info.ssi_signo == SIGCHLD)
 			child = true;
 		else
-			supervisor_signal(supervisor, &info);
+			relay_signal(supervisor, &info);
 	if (child)
-		supervisor_reap(supervisor);
+		relay_reap(supervisor);
 }
 
 static void set_timer(int timer, int64_t moment)

@@ -184,6 +184,7 @@ void show_lease(const struct options *options, const Leased__Wire__LeaseHandle *
 	table = table_of(options);
 	add_row(table, handle, options->output == OUTPUT_WIDE);
 	text_table_print(table, stdout, options->color);
+	text_table_free(table);
 }
 
 struct show_list *show_list_begin(const struct options *options)
@@ -211,18 +212,19 @@ void show_list_add(struct show_list *list, const Leased__Wire__LeaseHandle *hand
 		print_name(handle);
 }
 
-void show_list_end(struct show_list *list)
+void show_list_end(struct show_list *list, bool good)
 {
 	json_t *whole;
 
-	if (list->table)
+	if (list->table && good)
 		text_table_print(list->table, stdout, list->options->color);
-	if (list->leases) {
+	text_table_free(list->table);
+	if (list->leases && good) {
 		whole = json_object();
 		if (json_array_size(list->leases))
 			json_object_set(whole, "leases", list->leases);
-		json_decref(list->leases);
 		show_json_print(whole, OUTPUT_JSON);
 	}
+	json_decref(list->leases);
 	free(list);
 }

@@ -23,10 +23,11 @@ void show_json_print(json_t *value, enum output output);
  * by inspect, -1 when not known. */
 void show_lease(const struct options *options, const Leased__Wire__LeaseHandle *handle);
 
-/* Many: begin, any number of add, end. Table forms are printed at the end, json as one document. */
+/* Many: begin, any number of add, end. Table forms are printed at the end, json as one document;
+ * what was kept for that is only freed when not `good`. */
 struct show_list;
 struct show_list *show_list_begin(const struct options *options);
 void show_list_add(struct show_list *list, const Leased__Wire__LeaseHandle *handle);
-void show_list_end(struct show_list *list);
+void show_list_end(struct show_list *list, bool good);
 
 #endif

@@ -71,7 +71,7 @@ static void start_command(struct supervisor *supervisor)
 		supervisor->hold_us = clock_boot_us() + supervisor->options->hold_max_us;
 }
 
-static void release(struct supervisor *supervisor)
+void supervisor_release(struct supervisor *supervisor)
 {
 	struct post post = {.kind = POST_RELEASE};
 
@@ -85,7 +85,7 @@ static void release(struct supervisor *supervisor)
 }
 
 /* TERM for all, and KILL after the grace, but never later than the last moment. */
-static void begin_end(struct supervisor *supervisor)
+void supervisor_end(struct supervisor *supervisor)
 {
 	int64_t now = clock_boot_us();
 	pid_t group = supervisor->command.group;
@@ -113,10 +113,10 @@ static void lose(struct supervisor *supervisor, const char *why)
 		return;
 	supervisor->lost = true;
 	if (supervisor->state == SUPERVISOR_RUNNING)
-		begin_end(supervisor);
+		supervisor_end(supervisor);
 }
 
-static void look_for_end(struct supervisor *supervisor)
+void supervisor_look(struct supervisor *supervisor)
 {
 	int left = family_signal(supervisor->keeper, 0,
 				 supervisor->state == SUPERVISOR_KILLING ? SIGKILL : 0);
@@ -125,7 +125,7 @@ static void look_for_end(struct supervisor *supervisor)
 	if (left < 0)
 		left = supervisor->command.group && kill(-supervisor->command.group, 0) == 0;
 	if (supervisor->command.pid == 0 && left == 0)
-		release(supervisor);
+		supervisor_release(supervisor);
 }
 
 int64_t supervisor_next(const struct supervisor *supervisor)
@@ -160,7 +160,7 @@ static void time_running(struct supervisor *supervisor, int64_t now)
 		supervisor->hold_us = CLOCK_NEVER;
 		supervisor->lost = true;
 		options_notice(supervisor->options, "--hold-max is over");
-		begin_end(supervisor);
+		supervisor_end(supervisor);
 	} else if (now >= term_moment(supervisor) && !supervisor->loss_told) {
 		lose(supervisor, "it could not be renewed in time");
 	}
@@ -180,7 +180,7 @@ void supervisor_time(struct supervisor *supervisor)
 			command_signal(&supervisor->command, SIGKILL);
 	}
 	if (supervisor->state == SUPERVISOR_ENDING || supervisor->state == SUPERVISOR_KILLING)
-		look_for_end(supervisor);
+		supervisor_look(supervisor);
 	if (supervisor->state == SUPERVISOR_RELEASING && now >= supervisor->kill_us) {
 		options_notice(supervisor->options, "the lease was not given back in time");
 		kill(supervisor->keeper, SIGKILL);
@@ -245,84 +245,4 @@ void supervisor_post(struct supervisor *supervisor)
 		else
 			take_post(supervisor, &post);
 	}
-}
-
-/* The command was stopped, by Ctrl-Z or otherwise: so are we, for the shell to see. */
-static void stop_with_command(struct supervisor *supervisor)
-{
-	if (supervisor->command.group == 0)
-		return;
-	command_take_terminal(&supervisor->command);
-	options_notice(supervisor->options, "stopped; %s/%s stays held",
-		       supervisor->options->name_space, supervisor->options->key);
-	raise(SIGSTOP);
-}
-
-static void command_changed(struct supervisor *supervisor, int status)
-{
-	if (WIFSTOPPED(status)) {
-		if (supervisor->state == SUPERVISOR_RUNNING)
-			stop_with_command(supervisor);
-		return;
-	}
-	if (!WIFEXITED(status) && !WIFSIGNALED(status))
-		return;
-	supervisor->command.pid = 0;
-	supervisor->status =
-	    WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNAL + WTERMSIG(status);
-	if (supervisor->state == SUPERVISOR_RUNNING && family_signal(supervisor->keeper, 0, 0) > 0)
-		begin_end(supervisor);
-	if (supervisor->state == SUPERVISOR_RUNNING)
-		release(supervisor);
-}
-
-void supervisor_reap(struct supervisor *supervisor)
-{
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid == supervisor->keeper && (WIFEXITED(status) || WIFSIGNALED(status)))
-			supervisor->keeper = 0;
-		else if (pid == supervisor->command.pid)
-			command_changed(supervisor, status);
-	}
-	if (supervisor->state == SUPERVISOR_ENDING || supervisor->state == SUPERVISOR_KILLING)
-		look_for_end(supervisor);
-}
-
-/* WAITING has no command to ask: the process itself is meant. */
-static void signal_waiting(struct supervisor *supervisor, int number)
-{
-	if (number == SIGTSTP) {
-		raise(SIGSTOP);
-	} else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
-		supervisor->status = STATUS_SIGNAL + number;
-		release(supervisor);
-	}
-}
-
-void supervisor_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
-{
-	struct command *command = &supervisor->command;
-	int number = (int)info->ssi_signo;
-	/* From the terminal everybody in the group has got it already. */
-	bool shared = info->ssi_code == SI_KERNEL && !command->group;
-
-	if (supervisor->state == SUPERVISOR_WAITING) {
-		signal_waiting(supervisor, number);
-		return;
-	}
-	if (supervisor->state > SUPERVISOR_ENDING)
-		return;
-	if (number == SIGCONT)
-		command_give_terminal(command);
-	if (number == SIGINT && !shared && ++supervisor->interrupts > 1) {
-		supervisor->state = SUPERVISOR_KILLING;
-		return;
-	}
-	if (!shared)
-		command_signal(command, number);
-	if (number == SIGTSTP && !command->group)
-		raise(SIGSTOP);
 }

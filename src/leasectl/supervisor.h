@@ -5,8 +5,6 @@
 #ifndef LEASED_LEASECTL_SUPERVISOR_H
 #define LEASED_LEASECTL_SUPERVISOR_H
 
-#include <sys/signalfd.h>
-
 #include "leasectl/command.h"
 #include "leasectl/keeper.h"
 #include "leasectl/options.h"
@@ -46,9 +44,15 @@ int64_t supervisor_next(const struct supervisor *supervisor);
 
 void supervisor_time(struct supervisor *supervisor);
 void supervisor_post(struct supervisor *supervisor);
-void supervisor_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info);
-/* SIGCHLD: reaps all there is. */
-void supervisor_reap(struct supervisor *supervisor);
+/* TERM for the command and all below it; KILL follows after the grace, never later than the last
+ * moment. */
+void supervisor_end(struct supervisor *supervisor);
+
+/* Whether anybody is left; kills again in KILLING, releases when nobody is. */
+void supervisor_look(struct supervisor *supervisor);
+
+/* Nobody is left, or nobody was ever there: the keeper gives the lease back, or leaves the line. */
+void supervisor_release(struct supervisor *supervisor);
 
 /* Forks a keeper; `held` is the lease of one that died, else NULL. False with errno. */
 bool supervisor_start_keeper(struct supervisor *supervisor, const struct post *held);

@@ -99,7 +99,7 @@ static void print_row(const struct text_table *table, const char *const *cells, 
 	}
 }
 
-void text_table_print(struct text_table *table, FILE *to, bool color)
+void text_table_print(const struct text_table *table, FILE *to, bool color)
 {
 	fputs(color ? "\033[1m" : "", to);
 	print_row(table, table->head, to);
@@ -109,9 +109,15 @@ void text_table_print(struct text_table *table, FILE *to, bool color)
 
 		print_row(table, (const char *const *)row, to);
 		fputc('\n', to);
-		for (int j = 0; j < table->columns; j++)
-			free(row[j]);
 	}
+}
+
+void text_table_free(struct text_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->count * (size_t)table->columns; i++)
+		free(table->cells[i]);
 	free(table->cells);
 	free(table);
 }

@@ -20,7 +20,9 @@ struct text_table;
 struct text_table *text_table_make(const char *const *head);
 /* Adds a row of as many cells as there are heads; copied. */
 void text_table_add(struct text_table *table, const char *const *cells);
-/* Writes it, the head in bold with `color`, and frees it. */
-void text_table_print(struct text_table *table, FILE *to, bool color);
+/* Writes it, the head in bold with `color`. */
+void text_table_print(const struct text_table *table, FILE *to, bool color);
+/* NULL is allowed. */
+void text_table_free(struct text_table *table);
 
 #endif

@@ -13,29 +13,12 @@
 #include "leasectl/list.h"
 #include "leasectl/show.h"
 #include "leasectl/tool.h"
+#include "leasectl/waiter.h"
 
 #define DEFAULT_TTL (120 * CLOCK_SECOND)
 #define LEAST_TTL   (5 * CLOCK_SECOND)
 
-enum { INVALID_PARAMS = -32602, LIST_MOST = 1000, NOTES = 2 };
-
-/* The arguments of one call; texts are borrowed from its params. */
-struct given {
-	const char *name_space, *key, *note, *holder, *prefix;
-	int64_t ttl_us, wait_us;
-};
-
-/* An acquire that stands in line. */
-struct waiter {
-	struct waiter *next;
-	json_t *id, *params;
-	struct given given;
-	struct flight flight;
-	char request_id[LEASE_ID_ROOM];
-	char note[NOTES][600];
-	const char *notes[NOTES];
-	int note_count;
-};
+enum { INVALID_PARAMS = -32602, LIST_MOST = 1000 };
 
 json_t *tool_list(void)
 {
@@ -44,8 +27,6 @@ json_t *tool_list(void)
 	CHECK(tools);
 	return json_pack("{s:o}", "tools", tools);
 }
-
-/* --- arguments ------------------------------------------------------------------------------ */
 
 static const char *read_time(json_t *arguments, const char *name, int64_t *us)
 {
@@ -71,154 +52,6 @@ static const char *read_given(const struct mcp *mcp, json_t *arguments, struct g
 		wrong = "ttl must be at least 5s";
 	return wrong;
 }
-
-static struct lease_request request_of(const struct given *given)
-{
-	return (struct lease_request){.name_space = given->name_space,
-				      .key = given->key,
-				      .holder = given->holder,
-				      .ttl_us = given->ttl_us,
-				      .wait_us = given->wait_us};
-}
-
-/* --- acquire: may stand in line --------------------------------------------------------------- */
-
-static void free_waiter(struct mcp *mcp, struct waiter *waiter)
-{
-	struct waiter **link = &mcp->waiters;
-
-	while (*link && *link != waiter)
-		link = &(*link)->next;
-	if (*link)
-		*link = waiter->next;
-	session_land(&waiter->flight);
-	json_decref(waiter->params);
-	json_decref(waiter->id);
-	free(waiter);
-}
-
-static void end_acquire(struct mcp *mcp, struct waiter *waiter)
-{
-	Leased__Wire__AcquireResponse *granted =
-	    waiter->flight.call.code == GRPC_STATUS_OK ? lease_granted(&waiter->flight.call) : NULL;
-	struct lease_request request = request_of(&waiter->given);
-
-	if (granted) {
-		session_take(&mcp->session, &request, &waiter->flight, granted->handle);
-		answer_granted(mcp, json_incref(waiter->id), granted->handle);
-		lease_free(granted);
-	} else {
-		answer_failure(mcp, json_incref(waiter->id), &request, &waiter->flight.call);
-	}
-	free_waiter(mcp, waiter);
-}
-
-static void add_note(struct waiter *waiter, const char *name, const char *text)
-{
-	if (!text || !*text)
-		return;
-	snprintf(waiter->note[waiter->note_count], sizeof *waiter->note, "%s=%.500s", name, text);
-	waiter->notes[waiter->note_count] = waiter->note[waiter->note_count];
-	waiter->note_count++;
-}
-
-static void acquire(struct mcp *mcp, json_t *id, json_t *params, const struct given *given)
-{
-	struct lease_request request = request_of(given);
-	struct waiter *waiter;
-	char why[CLIENT_WHY];
-
-	if (session_find(&mcp->session, given->name_space, given->key)) {
-		answer_text(mcp, id, false,
-			    "This session holds that lease already and renews it by itself.");
-		return;
-	}
-	waiter = calloc(1, sizeof *waiter);
-	CHECK(waiter);
-	waiter->id = id;
-	waiter->params = json_incref(params);
-	waiter->given = *given;
-	add_note(waiter, "client", mcp->client);
-	add_note(waiter, "note", given->note);
-	lease_random_id(waiter->request_id);
-	request.request_id = waiter->request_id;
-	request.metadata = waiter->notes;
-	request.metadata_count = waiter->note_count;
-	if (!session_send(&mcp->session, &waiter->flight, LEASE_ACQUIRE, &request, why)) {
-		answer_text(mcp, json_incref(id), true, why);
-		free_waiter(mcp, waiter);
-		return;
-	}
-	waiter->next = mcp->waiters;
-	mcp->waiters = waiter;
-	if (!given->wait_us) {
-		client_wait(waiter->flight.client, &waiter->flight.call, CLOCK_NEVER);
-		end_acquire(mcp, waiter);
-	}
-}
-
-/* A grant may have crossed the cancel: it is taken into care, to be given back from there. */
-static struct held *abandon(struct mcp *mcp, struct waiter *waiter)
-{
-	struct lease_request request = request_of(&waiter->given);
-	struct call *call = &waiter->flight.call;
-	Leased__Wire__AcquireResponse *granted = NULL;
-	struct held *held = NULL;
-
-	client_cancel(call);
-	client_wait(waiter->flight.client, call, CLOCK_NEVER);
-	if (call->code == GRPC_STATUS_OK)
-		granted = lease_granted(call);
-	if (granted) {
-		session_take(&mcp->session, &request, &waiter->flight, granted->handle);
-		held = session_find(&mcp->session, request.name_space, request.key);
-	}
-	lease_free(granted);
-	free_waiter(mcp, waiter);
-	return held;
-}
-
-void tool_cancel(struct mcp *mcp, json_t *id)
-{
-	struct waiter *waiter = mcp->waiters;
-	struct lease_request request = {0};
-	struct flight flight;
-	struct held *held;
-	char why[CLIENT_WHY];
-
-	while (waiter && !(id && json_equal(waiter->id, id)))
-		waiter = waiter->next;
-	held = waiter ? abandon(mcp, waiter) : NULL;
-	if (!held)
-		return;
-	request.name_space = held->name_space;
-	request.key = held->key;
-	request.holder = held->holder;
-	if (session_send(&mcp->session, &flight, LEASE_RELEASE, &request, why)) {
-		client_wait(flight.client, &flight.call, CLOCK_NEVER);
-		session_land(&flight);
-	}
-	session_drop(&mcp->session, held);
-}
-
-void tool_work(struct mcp *mcp)
-{
-	struct waiter *next;
-
-	for (struct waiter *waiter = mcp->waiters; waiter; waiter = next) {
-		next = waiter->next;
-		if (session_done(&waiter->flight))
-			end_acquire(mcp, waiter);
-	}
-}
-
-void tool_end(struct mcp *mcp)
-{
-	while (mcp->waiters)
-		(void)abandon(mcp, mcp->waiters);
-}
-
-/* --- the others are asked and answered at once ----------------------------------------------- */
 
 static bool ask(struct mcp *mcp, json_t *id, enum lease_call which,
 		const struct lease_request *request, struct flight *flight)
@@ -252,7 +85,7 @@ static struct held *set_holder(struct mcp *mcp, const struct given *given,
 
 static void renew(struct mcp *mcp, json_t *id, json_t *params, const struct given *given)
 {
-	struct lease_request request = request_of(given);
+	struct lease_request request = waiter_request(given);
 	struct held *held = set_holder(mcp, given, &request);
 	Leased__Wire__AcquireResponse *granted;
 	struct flight flight;
@@ -278,7 +111,7 @@ static void renew(struct mcp *mcp, json_t *id, json_t *params, const struct give
 
 static void release(struct mcp *mcp, json_t *id, json_t *params, const struct given *given)
 {
-	struct lease_request request = request_of(given);
+	struct lease_request request = waiter_request(given);
 	struct held *held = set_holder(mcp, given, &request);
 	struct flight flight;
 	char holder[LEASE_ID_ROOM] = "";
@@ -304,7 +137,7 @@ static void release(struct mcp *mcp, json_t *id, json_t *params, const struct gi
 
 static void inspect(struct mcp *mcp, json_t *id, json_t *params, const struct given *given)
 {
-	struct lease_request request = request_of(given);
+	struct lease_request request = waiter_request(given);
 	struct flight flight;
 
 	(void)params;
@@ -316,7 +149,7 @@ static void inspect(struct mcp *mcp, json_t *id, json_t *params, const struct gi
 
 static void list(struct mcp *mcp, json_t *id, json_t *params, const struct given *given)
 {
-	struct lease_request request = request_of(given);
+	struct lease_request request = waiter_request(given);
 	struct flight flight;
 
 	(void)params;
@@ -333,8 +166,10 @@ static const struct {
 	bool key;
 	void (*call)(struct mcp *mcp, json_t *id, json_t *params, const struct given *given);
 } tools[] = {
-    {"lease_acquire", true, acquire}, {"lease_renew", true, renew},
-    {"lease_release", true, release}, {"lease_inspect", true, inspect},
+    {"lease_acquire", true, waiter_acquire},
+    {"lease_renew", true, renew},
+    {"lease_release", true, release},
+    {"lease_inspect", true, inspect},
     {"lease_list", false, list},
 };
 

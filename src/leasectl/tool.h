@@ -11,16 +11,7 @@ enum { TOOL_TEXT = 4096 };
 /* The result of tools/list; the caller owns it. */
 json_t *tool_list(void);
 
-/* tools/call: answers now, or later from tool_work. Borrows `params`, takes over `id`. */
+/* tools/call: answers now, or later from waiter_work. Borrows `params`, takes over `id`. */
 void tool_call(struct mcp *mcp, json_t *id, json_t *params);
-
-/* Ends what stands in line for request `id`, without an answer. */
-void tool_cancel(struct mcp *mcp, json_t *id);
-
-/* Looks after those that stand in line. Does not block for long. */
-void tool_work(struct mcp *mcp);
-
-/* All that stand in line leave it. */
-void tool_end(struct mcp *mcp);
 
 #endif

@@ -71,7 +71,7 @@ static bool draw(struct top *top, struct failure *failure)
 		top->count = count;
 	fputs("\033[?7l", stdout);
 	print_head(top, good ? NULL : failure);
-	show_list_end(top->list);
+	show_list_end(top->list, true);
 	if (top->count > top->rows)
 		printf("... and %zu more", top->count - top->rows);
 	fputs("\033[?7h", stdout);

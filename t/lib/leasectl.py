@@ -87,9 +87,14 @@ class Watched:
 
     @property
     def keeper(self):
-        found = [pid for pid in proc.children(self.process.pid) if pid != self.child and
-                 open(f"/proc/{pid}/comm", encoding="utf-8").read().startswith("leasectl-keeper")]
-        return found[0] if found else None
+        for pid in proc.children(self.process.pid):
+            try:
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                    if pid != self.child and file.read().startswith("leasectl-keeper"):
+                        return pid
+            except OSError:
+                pass  # it has just ended
+        return None
 
     def told(self):
         self.errors.flush()
@@ -108,10 +113,7 @@ class Watched:
     def close(self):
         # The keeper is let live: it ends what is below.
         for number in (signal.SIGCONT, signal.SIGKILL):
-            try:
-                os.kill(self.process.pid, number)
-            except ProcessLookupError:
-                pass
+            self.process.send_signal(number)  # knows when the number is somebody else's by now
         self.process.wait()
         self.thread.join(3)
         os.close(self.reader)

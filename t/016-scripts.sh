@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib/tap.sh"
 
 shells() {
-	shellcheck -S warning -x -P SCRIPTDIR quickstart check .ci/run t/*.sh t/lib/*.sh
+	shellcheck -S warning -x -P SCRIPTDIR quickstart check .ci/run t/*.sh t/lib/*.sh t/interop/*.sh \
+		examples/*/*.sh
 }
 python() {
 	git ls-files -z -- '*.py' | xargs -0 -r /usr/bin/python3 -m pyflakes

@@ -60,7 +60,7 @@ def _classes() -> dict[str, Any]:
     if hasattr(message_factory, "GetMessageClass"):
         make = message_factory.GetMessageClass
     else:  # protobuf before 4.22
-        make = message_factory.MessageFactory(pool).GetPrototype
+        make = getattr(message_factory.MessageFactory(pool), "GetPrototype")
     return {name: make(pool.FindMessageTypeByName("google.rpc." + name))
             for name in ("Status", "ErrorInfo", "RetryInfo", "BadRequest")}
 

@@ -29,10 +29,10 @@ class Hold:
     A thread renews it at a third of the ttl, with jitter, and again and again through outages. Its
     local deadline is counted from before the last answered request was sent, so it passes before
     the server can give the key to anybody else. When it passes, or when the server says so, the
-    lease is lost: check() raises LeaseLost, on_lost is called once (from the renewing thread),
-    and a block that ends as if all were well raises LeaseLost as well. Nothing stops the block
-    from outside: it must look. What must not happen even to a frozen program is kept out by
-    fencing_token, at the resource."""
+    lease is lost: check() raises LeaseLost, on_lost is called once (from the renewing thread, unless
+    the block ends first), and a block that ends as if all were well raises LeaseLost as well.
+    Nothing stops the block from outside: it must look. What must not happen even to a frozen
+    program is kept out by fencing_token, at the resource."""
 
     def __init__(self, client: "LeaseClient", name: Tuple[str, str], ttl: Span, *,
                  margin: Optional[Span], on_lost: Optional[Callable[[LeaseLost], Any]],

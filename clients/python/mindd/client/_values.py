@@ -63,9 +63,10 @@ def channel_options(extra: Sequence[Tuple[str, object]]) -> list[Tuple[str, obje
     """gRPC's defaults are made for busy connections. A waiting acquire is quiet: pings must keep it
     alive and notice a dead peer, and after an outage the connection must be back long before a
     lease ends, not after gRPC's two minutes. Later entries win."""
-    options = dict([
+    options: dict[str, object] = dict([
         ("grpc.keepalive_time_ms", 30000),
         ("grpc.keepalive_timeout_ms", 10000),
+        ("grpc.http2.ping_timeout_ms", 10000),  # what later versions of gRPC go by
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_time_between_pings_ms", 10000),

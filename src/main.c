@@ -19,12 +19,13 @@
 #include "config/config.h"
 #include "master/daemon.h"
 #include "master/master.h"
+#include "pg/driver.h"
 #include "shm/driver.h"
 #include "worker/worker.h"
 
 enum { EXIT_USAGE = 64, EXIT_CONFIG = 78 };
 
-static const struct driver *const drivers[] = {&shm_driver, NULL};
+static const struct driver *const drivers[] = {&shm_driver, &pg_driver, NULL};
 
 static const struct master_config reading = {
     .load = config_load,

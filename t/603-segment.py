@@ -44,7 +44,8 @@ def test_B29_leases_outlive_many_kills_with_other_workers_and_sizes():
             server.start()
             with server.connect() as client:
                 shown = client.inspect("k")
-                assert shown.held and shown.handle.holder_id == handle.holder_id
+                assert shown.held, f"lost after start {i}:\n{server.log()}"
+                assert shown.handle.holder_id == handle.holder_id
                 assert dict(shown.handle.metadata) == {"a": "b"}
                 other = client.acquire("other")
                 assert other.fencing_token > token, "a fencing token went back"

@@ -51,7 +51,7 @@ t_102_config_LDADD = $(config_test_libs)
 check_PROGRAMS += t/stub-leased
 t_stub_leased_SOURCES = src/main.c t/lib/stub_driver.c t/lib/stub_driver.h t/lib/stub_worker.c
 t_stub_leased_CPPFLAGS = $(config_test_cppflags)
-t_stub_leased_LDADD = libmaster.a libconfig.a libcore.a libbase.a $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
+t_stub_leased_LDADD = libmaster.a libconfig.a libpg.a libcore.a libbase.a $(PQ_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
 
 # For ./check and ./quickstart: the published proto as a stock Python client sees it, and the names of
 # the test programs.
@@ -80,8 +80,8 @@ t/wallstep.so: t/lib/wallstep.c
 check_PROGRAMS += t/plain-leased
 t_plain_leased_SOURCES = src/main.c t/lib/plain_driver.c t/lib/plain_driver.h
 t_plain_leased_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
-t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libcore.a libbase.a \
-	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
+t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libpg.a libcore.a libbase.a \
+	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(PQ_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
 .PHONY: print-tsan-tests
 print-tsan-tests:
 	@echo $(TSAN_TESTS)
@@ -137,3 +137,39 @@ t_220_memory_threads_SOURCES = t/220-memory-threads.c $(shm_test_lib)
 t_220_memory_threads_CPPFLAGS = $(shm_test_cppflags)
 t_220_memory_threads_CFLAGS = $(core_test_cflags)
 t_220_memory_threads_LDADD = libshm.a libcore.a libbase.a $(JANSSON_LIBS) $(LIBS)
+
+# The postgres driver (t/7*-pg-*): each program starts a Postgres of its own.
+if HAVE_CRITERION
+pg_tests = t/700-pg-basics t/701-pg-waiters t/710-pg-faults t/711-pg-outage \
+	t/720-pg-threads
+check_PROGRAMS += $(pg_tests)
+TESTS += $(pg_tests)
+endif
+EXTRA_DIST += t/lib/postgres.sh
+pg_test_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/t/lib $(PQ_CFLAGS) \
+	-DPOSTGRES_SH='"$(abs_top_srcdir)/t/lib/postgres.sh"'
+pg_test_libs = libpg.a libcore.a libbase.a $(PQ_LIBS) $(CRITERION_LIBS) $(JANSSON_LIBS) $(LIBS)
+pg_case_lib = t/lib/pg_case.c t/lib/pg_case.h t/lib/pg_server.c t/lib/pg_server.h
+pg_test_lib = $(pg_case_lib) t/lib/pg_hooks.c
+t_700_pg_basics_SOURCES = t/700-pg-basics.c $(pg_test_lib)
+t_700_pg_basics_CPPFLAGS = $(pg_test_cppflags)
+t_700_pg_basics_CFLAGS = $(core_test_cflags)
+t_700_pg_basics_LDADD = $(pg_test_libs)
+t_701_pg_waiters_SOURCES = t/701-pg-waiters.c $(pg_test_lib)
+t_701_pg_waiters_CPPFLAGS = $(pg_test_cppflags)
+t_701_pg_waiters_CFLAGS = $(core_test_cflags)
+t_701_pg_waiters_LDADD = $(pg_test_libs)
+t_710_pg_faults_SOURCES = t/710-pg-faults.c $(pg_test_lib)
+t_710_pg_faults_CPPFLAGS = $(pg_test_cppflags)
+t_710_pg_faults_CFLAGS = $(core_test_cflags)
+t_710_pg_faults_LDADD = $(pg_test_libs)
+t_711_pg_outage_SOURCES = t/711-pg-outage.c $(pg_test_lib)
+t_711_pg_outage_CPPFLAGS = $(pg_test_cppflags)
+t_711_pg_outage_CFLAGS = $(core_test_cflags)
+t_711_pg_outage_LDADD = $(pg_test_libs)
+# The event loop and the I/O thread: also built with -fsanitize=thread.
+TSAN_TESTS += t/720-pg-threads
+t_720_pg_threads_SOURCES = t/720-pg-threads.c $(pg_case_lib)
+t_720_pg_threads_CPPFLAGS = $(pg_test_cppflags)
+t_720_pg_threads_CFLAGS = $(core_test_cflags)
+t_720_pg_threads_LDADD = libpg.a libcore.a libbase.a $(PQ_LIBS) $(JANSSON_LIBS) $(LIBS)

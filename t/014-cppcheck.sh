@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# Runs in the background.
 # What cppcheck says of the sources.
 . "$(dirname "$0")/lib/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# Runs in the background.
 # What clang-tidy says of the sources, with the checks of .clang-tidy.
 . "$(dirname "$0")/lib/tap.sh"
 

@@ -9,7 +9,8 @@ packages_build=(gcc libc6-dev make autoconf automake pkg-config protobuf-compile
 packages_client=(python3 python3-grpcio python3-protobuf protobuf-compiler-grpc)
 packages_test=(libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-pip
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy
-	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git)
+	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git
+	postgresql-15 postgresql-contrib)
 
 say() {
 	printf '== %s\n' "$*"
@@ -47,8 +48,19 @@ install_packages() {
 	fi
 	say "installing ${missing[*]}"
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq update
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+	without_cluster "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
 		--no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# without_cluster COMMAND...: package postgresql-15 makes and starts a database of its own when it is
+# installed; the tests make theirs in temporary directories, and the machine needs none.
+without_cluster() {
+	local file=/etc/postgresql-common/createcluster.d/leased-check.conf status=0
+	"${as_root[@]}" mkdir -p "${file%/*}"
+	echo 'create_main_cluster = false' | "${as_root[@]}" tee "$file" >/dev/null
+	"$@" || status=$?
+	"${as_root[@]}" rm -f "$file"
+	return "$status"
 }
 
 # build_tree DIR [configure arguments...]: configures DIR once. Make then keeps it up to date.

@@ -4,7 +4,7 @@
     runner.py [--label L] [--only REGEX] [--skip REGEX] [--jobs N] [--totals FILE] FILE...
 
 With --jobs, files run beside each other, but those that load the machine or measure it and say so by
-a line `# Runs alone.` follow one by one.
+a line `# Runs alone.` follow one by one. One that says `# Runs in the background.` gives way to all.
 
 A file is a program that speaks TAP (Criterion programs are asked to), a script, a Python program,
 or a pytest file. One without any TAP line counts as one test. Totals are added up in FILE."""
@@ -29,6 +29,10 @@ FILE_LIMIT = float(os.environ.get("LEASED_FILE_LIMIT", "420"))  # seconds one fi
 
 
 def command(path):
+    return (["nice", "-n", "19"] if says(path, "in the background") else []) + bare(path)
+
+
+def bare(path):
     if path.endswith(".py"):
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -122,7 +126,7 @@ class File:
 class Totals:
     def __init__(self, path):
         self.path, self.lock = path, threading.Lock()
-        self.have = {"passed": 0, "failed": 0, "skipped": 0}
+        self.have = {"passed": 0, "failed": 0, "skipped": 0, "files": {}}
         if os.path.exists(path):
             with open(path, encoding="ascii") as file:
                 self.have = json.load(file)
@@ -135,17 +139,18 @@ class Totals:
             one.failed += 1
             one.tell(False, f"can be run: {error}")
         with self.lock:
-            for name in self.have:
+            for name in ("passed", "failed", "skipped"):
                 self.have[name] += getattr(one, name)
+            self.have["files"].setdefault(one.name, {})[label.strip()] = [one.passed, one.failed]
             if one.output:
                 print("\n".join(one.output), flush=True)
             with open(self.path, "w", encoding="ascii") as file:
                 json.dump(self.have, file)
 
 
-def alone(path):
+def says(path, how):
     with open(path, "rb") as file:
-        return b"# Runs alone." in file.read(2000)
+        return f"# Runs {how}.".encode() in file.read(2000)
 
 
 def main():
@@ -160,13 +165,17 @@ def main():
     totals = Totals(given.totals)
     files = [path for path in sorted(given.files, key=os.path.basename)
              if re.search(given.only, path) and not (given.skip and re.search(given.skip, path))]
-    beside = [] if given.jobs == 1 else [path for path in files if not alone(path)]
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        for done in [pool.submit(totals.run, path, given.label, False) for path in beside]:
+    alone = [path for path in files if given.jobs == 1 or says(path, "alone")]
+    behind = [path for path in files if path not in alone and says(path, "in the background")]
+    beside = [path for path in files if path not in alone + behind]
+    pool = concurrent.futures.ThreadPoolExecutor
+    with pool(1) as back, pool(given.jobs) as front:
+        waiting = [back.submit(totals.run, path, given.label, False) for path in behind]
+        waiting += [front.submit(totals.run, path, given.label, False) for path in beside]
+        for done in waiting:
             done.result()
-    for path in files:
-        if path not in beside:
-            totals.run(path, given.label, True)
+    for path in alone:
+        totals.run(path, given.label, True)
     return 0
 
 

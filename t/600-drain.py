@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients see when the server stops."""
+import socket
 import time
 
 import pytest
@@ -58,6 +59,22 @@ def test_B18_a_stop_without_calls_is_quick():
         began = time.monotonic()
         assert server.stop() == 0
         assert time.monotonic() - began < slack(5)
+
+
+def test_a_client_that_does_not_answer_does_not_hold_up_the_stop():
+    with Server(workers=2) as server:
+        silent = []
+        for _ in range(4):
+            one = socket.create_connection(server.address.rsplit(":", 1))
+            one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            assert one.recv(9)[3] == 4, "the server's settings"
+            silent.append(one)
+        began = time.monotonic()
+        assert server.stop() == 0
+        # Far from `shutdown_timeout`, which is for calls under way.
+        assert time.monotonic() - began < slack(4)
+        for one in silent:
+            one.close()
 
 
 def test_health_tells_of_the_stop_before_the_end():

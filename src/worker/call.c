@@ -34,6 +34,7 @@ struct call {
 	bool watching; /* the close batch was started on its own */
 	bool granted;  /* this call made a lease; undone when the answer cannot arrive */
 	bool send_failed;
+	bool counted;	/* in server->calls */
 	int cancelled;	/* written by the core */
 	size_t backend; /* of `op`, once routed */
 
@@ -84,6 +85,7 @@ static void destroy(struct call *call)
 
 	release_core(call);
 	arena_reset(&call->arena);
+	server->calls -= call->counted;
 	if (server->spare_count == SPARES) {
 		free(call);
 		return;
@@ -293,6 +295,8 @@ static void accepted(struct tag *tag, bool ok)
 		return;
 	}
 	call_accept(call->server, call->op.kind);
+	call->counted = true;
+	call->server->calls++;
 	call->stage = WORKING;
 	if (work(call) == ERR_PENDING) {
 		call->stage = WAITING;

@@ -17,6 +17,9 @@ enum {
 /* Between the answers to waiting calls and GOAWAY: so that they are read before connections close,
  * and calls that were on their way are answered by us. */
 #define LAST_WORDS_US (100 * CLOCK_MILLI)
+/* A client that has nothing to do may never answer GOAWAY: its connection is closed when there was
+ * no call for so long, time enough for the last answers to arrive. */
+#define LINGER_US     (300 * CLOCK_MILLI)
 #define IDLE_US	      CLOCK_SECOND /* longest sleep: the queue's clock stands still in suspend */
 
 static const char *const paths[SERVER_METHODS] = {
@@ -139,6 +142,7 @@ static void begin_drain(struct server *server)
 {
 	server->draining = true;
 	server->goaway_us = clock_boot_us() + LAST_WORDS_US;
+	server->quiet_us = CLOCK_NEVER;
 	server->drain_deadline_us = clock_boot_us() + server->settings->shutdown_timeout_us;
 	stream_notify(server);
 	for (size_t i = 0; i < server->setup->settings->backend_count; i++)
@@ -149,9 +153,26 @@ static void begin_drain(struct server *server)
 static void send_goaway(struct server *server)
 {
 	server->goaway_us = CLOCK_NEVER;
+	server->quiet_us = clock_boot_us() + LINGER_US;
 	server->shutdown_tag = TAG_INIT(shut_down);
 	grpc_server_shutdown_and_notify(server->grpc, server->queue, &server->shutdown_tag);
 	stream_end_all(server);
+}
+
+/* Ends what is left of a drain: connections without calls after a while, all others at its limit.
+ */
+static void close_connections(struct server *server)
+{
+	int64_t now = clock_boot_us();
+
+	if (server->cancelled_all)
+		return;
+	if (server->quiet_us != CLOCK_NEVER && (server->calls || server->streams))
+		server->quiet_us = now + LINGER_US;
+	if (now < server->drain_deadline_us && now < server->quiet_us)
+		return;
+	server->cancelled_all = true;
+	grpc_server_cancel_all_calls(server->grpc);
 }
 
 static void take_orders(struct server *server)
@@ -171,11 +192,8 @@ static void take_orders(struct server *server)
 		begin_drain(server);
 	if (server->draining && clock_boot_us() >= server->goaway_us)
 		send_goaway(server);
-	if (server->draining && !server->cancelled_all &&
-	    clock_boot_us() >= server->drain_deadline_us) {
-		server->cancelled_all = true;
-		grpc_server_cancel_all_calls(server->grpc);
-	}
+	if (server->draining)
+		close_connections(server);
 }
 
 /* When the loop must look up from its events next, at the latest. */
@@ -188,8 +206,10 @@ static int64_t next_wake(struct server *server)
 
 		next = at < next ? at : next;
 	}
-	if (server->draining && !server->cancelled_all && server->drain_deadline_us < next)
-		next = server->drain_deadline_us;
+	if (server->draining && !server->cancelled_all) {
+		next = server->drain_deadline_us < next ? server->drain_deadline_us : next;
+		next = server->quiet_us < next ? server->quiet_us : next;
+	}
 	if (server->draining && server->goaway_us < next)
 		next = server->goaway_us;
 	return next;

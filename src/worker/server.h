@@ -37,10 +37,12 @@ struct server {
 	struct call *spare; /* call objects without a call */
 	unsigned spare_count;
 	struct stream *streams; /* live health and reflection calls */
+	unsigned calls;		/* accepted and not over yet */
 	bool draining;
 	bool cancelled_all;
 	int64_t drain_deadline_us;
 	int64_t goaway_us; /* when to tell clients; CLOCK_NEVER once it was done */
+	int64_t quiet_us;  /* after GOAWAY, without a call: when connections are closed */
 	struct tag shutdown_tag;
 	bool shut;
 };

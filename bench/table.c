@@ -43,7 +43,7 @@ static void no_kick(void *arg)
 
 static void ours_open(unsigned process)
 {
-	struct driver_host host = {no_kick, NULL, process};
+	struct driver_host host = {no_kick, no_kick, NULL, process};
 
 	if (shm_driver.attach(shared, &host, &worker) != ERR_OK)
 		die("table cannot be attached");

@@ -9,7 +9,8 @@
  *
  * Threads: submit, cancel, poll, next, drain run on one thread, the worker's event loop, and must
  * not block there longer than a stripe lock (microseconds). A driver may have threads of its own;
- * they never call done, they call host->kick, and the event loop then calls poll. */
+ * they never call done, they call host->kick, and the event loop then calls poll; or host->wake, in
+ * which the caller's thread is the event loop for one poll while the other one sleeps. */
 #ifndef LEASED_CORE_DRIVER_H
 #define LEASED_CORE_DRIVER_H
 
@@ -23,6 +24,10 @@ struct driver_host {
 	/* Any thread: makes the event loop call poll soon. Cheap, idempotent, never blocks. Must
 	 * not be called after detach returned. */
 	void (*kick)(void *arg);
+	/* As kick, but when the event loop sleeps, poll is called here and now, in the caller's
+	 * thread, which must hold no lock that any function of the driver takes. It saves the way
+	 * over a second thread, which is most of what a hand-off takes. */
+	void (*wake)(void *arg);
 	void *arg;
 	unsigned slot; /* worker slot, < DRIVER_WORKERS_MAX; one live process per slot */
 };

@@ -80,7 +80,7 @@ static void *run(void *arg)
 		keep_time(waker);
 		if ((shm_slot_mail(waker->map, waker->host.slot) || burials != waker->burials) &&
 		    counts(waker, birth.serial))
-			waker->host.kick(waker->host.arg);
+			waker->host.wake(waker->host.arg);
 		waker->burials = burials;
 		sleep_once(waker, &cond);
 	}

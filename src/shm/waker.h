@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * shm/waker.h - the one thread of a worker that sleeps on the slot's bell, and turns its ringing
- * into host->kick. It also keeps the slot's heartbeat and the offset of the wall clock. */
+ * into host->wake. It also keeps the slot's heartbeat and the offset of the wall clock. */
 #ifndef LEASED_SHM_WAKER_H
 #define LEASED_SHM_WAKER_H
 

@@ -72,6 +72,46 @@ void server_kick(void *arg)
 		      GRPC_CALL_OK);
 }
 
+/* When the loop must look up from its events next, at the latest. */
+static int64_t next_wake(struct server *server)
+{
+	int64_t next = clock_boot_us() + IDLE_US;
+
+	for (size_t i = 0; i < server->setup->settings->backend_count; i++) {
+		int64_t at = server->setup->settings->backend[i].driver->next(server->driver[i]);
+
+		next = at < next ? at : next;
+	}
+	if (server->draining && !server->cancelled_all) {
+		next = server->drain_deadline_us < next ? server->drain_deadline_us : next;
+		next = server->quiet_us < next ? server->quiet_us : next;
+	}
+	if (server->draining && server->goaway_us < next)
+		next = server->goaway_us;
+	return next;
+}
+
+static void poll_drivers(struct server *server)
+{
+	for (size_t i = 0; i < server->setup->settings->backend_count; i++)
+		server->setup->settings->backend[i].driver->poll(server->driver[i]);
+}
+
+/* When the turn is taken, its holder may have polled already: only the bell is sure to be heard. */
+void server_wake(void *arg)
+{
+	struct server *server = arg;
+
+	if (pthread_mutex_trylock(&server->turn) != 0) {
+		server_kick(server);
+		return;
+	}
+	poll_drivers(server);
+	if (next_wake(server) < server->wake_us)
+		server_kick(server);
+	pthread_mutex_unlock(&server->turn);
+}
+
 /* The C core has no alarm; an empty batch on a call that never goes anywhere only touches the queue
  * (call.cc of 1.51) and so may come from any thread. */
 static void make_bell(struct server *server)
@@ -87,7 +127,7 @@ static void make_bell(struct server *server)
 static enum err attach(struct server *server)
 {
 	const struct worker_setup *setup = server->setup;
-	struct driver_host host = {server_kick, server, setup->slot};
+	struct driver_host host = {server_kick, server_wake, server, setup->slot};
 
 	server->driver = calloc(setup->settings->backend_count + 1, sizeof *server->driver);
 	CHECK(server->driver);
@@ -111,6 +151,9 @@ enum err server_start(struct server *server, const struct worker_setup *setup)
 
 	server->setup = setup;
 	server->settings = setup->settings;
+	/* Ours from the start: drivers' threads may wake us before all is ready. */
+	CHECK(pthread_mutex_init(&server->turn, NULL) == 0 &&
+	      pthread_mutex_lock(&server->turn) == 0);
 	server->queue = grpc_completion_queue_create_for_next(NULL);
 	make_bell(server);
 	err = attach(server);
@@ -196,25 +239,6 @@ static void take_orders(struct server *server)
 		close_connections(server);
 }
 
-/* When the loop must look up from its events next, at the latest. */
-static int64_t next_wake(struct server *server)
-{
-	int64_t next = clock_boot_us() + IDLE_US;
-
-	for (size_t i = 0; i < server->setup->settings->backend_count; i++) {
-		int64_t at = server->setup->settings->backend[i].driver->next(server->driver[i]);
-
-		next = at < next ? at : next;
-	}
-	if (server->draining && !server->cancelled_all) {
-		next = server->drain_deadline_us < next ? server->drain_deadline_us : next;
-		next = server->quiet_us < next ? server->quiet_us : next;
-	}
-	if (server->draining && server->goaway_us < next)
-		next = server->goaway_us;
-	return next;
-}
-
 static gpr_timespec deadline_of(int64_t boot_us)
 {
 	int64_t left = boot_us - clock_boot_us();
@@ -231,13 +255,22 @@ static void dispatch(grpc_event event)
 	tag->fn(tag, event.success != 0);
 }
 
+static grpc_event next_event(struct server *server, gpr_timespec deadline)
+{
+	grpc_event event;
+
+	CHECK(pthread_mutex_unlock(&server->turn) == 0);
+	event = grpc_completion_queue_next(server->queue, deadline, NULL);
+	CHECK(pthread_mutex_lock(&server->turn) == 0);
+	return event;
+}
+
 /* What is not an event of the core: words of the master, and what is due in the drivers. */
 static void look_up(struct server *server)
 {
 	server->attention = false;
 	take_orders(server);
-	for (size_t i = 0; i < server->setup->settings->backend_count; i++)
-		server->setup->settings->backend[i].driver->poll(server->driver[i]);
+	poll_drivers(server);
 	stream_notify(server);
 }
 
@@ -247,17 +280,17 @@ static void look_up(struct server *server)
 void server_run(struct server *server)
 {
 	while (!server->shut) {
-		int64_t wake = next_wake(server);
-		gpr_timespec deadline = deadline_of(wake);
+		gpr_timespec deadline;
 
+		server->wake_us = next_wake(server);
+		deadline = deadline_of(server->wake_us);
 		for (int i = 0; i < BATCH && !server->attention; i++) {
-			grpc_event event =
-			    grpc_completion_queue_next(server->queue, deadline, NULL);
+			grpc_event event = next_event(server, deadline);
 
 			if (event.type != GRPC_OP_COMPLETE)
 				break;
 			dispatch(event);
-			if (clock_boot_us() >= wake)
+			if (clock_boot_us() >= server->wake_us)
 				break;
 		}
 		look_up(server);

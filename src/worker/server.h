@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * worker/server.h - one worker's gRPC server: completion queue, event loop, kick, drain.
- * Everything here runs on the event loop thread but server_kick. */
+ * Everything here runs on the event loop thread but server_kick and server_wake. */
 #ifndef LEASED_WORKER_SERVER_H
 #define LEASED_WORKER_SERVER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <grpc/grpc.h>
@@ -32,7 +33,11 @@ struct server {
 	grpc_call *bell;
 	struct tag bell_tag;
 	atomic_bool bell_rung;
-	bool attention; /* the loop must look at its drivers before the next event */
+	/* Held by whoever acts as the event loop: its thread, but for the time in which it waits
+	 * for an event. All below and all calls belong to the holder. */
+	pthread_mutex_t turn;
+	int64_t wake_us; /* until when the loop's thread waits at most */
+	bool attention;	 /* the loop must look at its drivers before the next event */
 
 	struct call *spare; /* call objects without a call */
 	unsigned spare_count;
@@ -52,6 +57,9 @@ enum err server_start(struct server *server, const struct worker_setup *setup);
 
 /* Any thread: the loop looks at its drivers, at `fresh` and at `drain_wanted` soon. */
 void server_kick(void *server);
+
+/* A thread that holds no lock: as server_kick, but polls the drivers itself when the loop waits. */
+void server_wake(void *server);
 
 /* Until the drain is over. */
 void server_run(struct server *server);

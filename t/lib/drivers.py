@@ -10,6 +10,7 @@ class Memory:
     handover = 0.2     # release answered -> waiter granted
     undo = 0.3         # cancel -> the key is free again
     orphan = 0.2       # waiter gone -> the next one is granted
+    skew = 0           # microseconds by which a remaining time may be told too short
 
     def backend(self, tag, options):
         lines = ["  - name: store", "    driver: memory", "    options:",
@@ -24,6 +25,7 @@ class Postgres:
     handover = 0.4
     undo = 1.0
     orphan = 1.0
+    skew = 500000
 
     def backend(self, tag, options):
         dsn = os.environ["LEASED_TEST_DSN"]

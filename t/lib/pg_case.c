@@ -107,7 +107,8 @@ void pg_client_attach(struct pg_client *client, struct pg_case *test, unsigned s
 {
 	client->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	CHECK(client->bell >= 0);
-	client->host = (struct driver_host){.kick = kick, .arg = client, .slot = slot};
+	client->host =
+	    (struct driver_host){.kick = kick, .wake = kick, .arg = client, .slot = slot};
 	CHECK(pg_driver.attach(test->shared, &client->host, &client->worker) == ERR_OK);
 }
 

@@ -106,7 +106,8 @@ void shm_client_attach(struct shm_client *client, struct shm_case *test, unsigne
 {
 	client->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	CHECK(client->bell >= 0);
-	client->host = (struct driver_host){.kick = kick, .arg = client, .slot = slot};
+	client->host =
+	    (struct driver_host){.kick = kick, .wake = kick, .arg = client, .slot = slot};
 	CHECK(shm_driver.attach(test->shared, &client->host, &client->worker) == ERR_OK);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/epoll.h>
 #include <time.h>
 
@@ -107,7 +108,8 @@ static void start_callers(struct run *run, struct connection **connection, struc
 			caller->run = run;
 			caller->exchange.owner = caller;
 			caller->exchange.done = pair_done;
-			snprintf(caller->key, sizeof caller->key, "bench-%d-%d", c, s);
+			snprintf(caller->key, sizeof caller->key, "bench-%d-%d-%d", (int)getpid(),
+				 c, s);
 			next_call(caller);
 		}
 		connection_flush(connection[c]);

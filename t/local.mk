@@ -173,3 +173,12 @@ t_720_pg_threads_SOURCES = t/720-pg-threads.c $(pg_case_lib)
 t_720_pg_threads_CPPFLAGS = $(pg_test_cppflags)
 t_720_pg_threads_CFLAGS = $(core_test_cflags)
 t_720_pg_threads_LDADD = libpg.a libcore.a libbase.a $(PQ_LIBS) $(JANSSON_LIBS) $(LIBS)
+
+# The steps of a call one by one, for t/230-instructions.py.
+check_PROGRAMS += t/hot-path
+t_hot_path_SOURCES = t/lib/hot_path.c $(shm_test_lib)
+t_hot_path_CPPFLAGS = $(shm_test_cppflags)
+t_hot_path_CFLAGS = $(core_test_cflags) $(GRPC_CFLAGS)
+t_hot_path_LDADD = libworker.a libproto.a libshm.a libcore.a libbase.a \
+	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(JANSSON_LIBS) $(LIBS)
+EXTRA_DIST += t/lib/instructions.txt

@@ -89,7 +89,8 @@ print-tsan-tests:
 # The memory driver (t/2*).
 if HAVE_CRITERION
 shm_tests = t/200-memory-basics t/201-memory-waiters t/202-memory-full t/203-memory-restart \
-	t/204-memory-processes t/210-memory-kill t/211-memory-kill-unlogged t/220-memory-threads
+	t/204-memory-processes t/205-memory-stopped t/210-memory-kill t/211-memory-kill-unlogged \
+	t/220-memory-threads
 check_PROGRAMS += $(shm_tests)
 TESTS += $(shm_tests)
 endif
@@ -118,6 +119,10 @@ t_204_memory_processes_SOURCES = t/204-memory-processes.c $(shm_test_lib) $(shm_
 t_204_memory_processes_CPPFLAGS = $(shm_test_cppflags)
 t_204_memory_processes_CFLAGS = $(core_test_cflags)
 t_204_memory_processes_LDADD = $(shm_test_libs)
+t_205_memory_stopped_SOURCES = t/205-memory-stopped.c $(shm_test_lib) $(shm_kill_lib)
+t_205_memory_stopped_CPPFLAGS = $(shm_test_cppflags)
+t_205_memory_stopped_CFLAGS = $(core_test_cflags)
+t_205_memory_stopped_LDADD = $(shm_test_libs)
 t_210_memory_kill_SOURCES = t/210-memory-kill.c $(shm_test_lib) $(shm_kill_lib)
 t_210_memory_kill_CPPFLAGS = $(shm_test_cppflags)
 t_210_memory_kill_CFLAGS = $(core_test_cflags)

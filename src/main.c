@@ -18,6 +18,7 @@
 #include "config.h"
 #include "config/config.h"
 #include "master/daemon.h"
+#include "master/inherit.h"
 #include "master/master.h"
 #include "pg/driver.h"
 #include "shm/driver.h"
@@ -206,16 +207,28 @@ static struct settings *read_settings(const struct options *options, int *status
 	return settings;
 }
 
-static int serve(const struct options *options, struct settings *settings)
+/* -D: into the background, unless the program before this one brought the process there. */
+static bool go_behind(struct master_setup *setup)
 {
-	struct master_setup setup = {.worker_run = worker_run, .config = &reading, .ready = -1};
+	if (inherit_any())
+		return chdir("/") == 0;
+	setup->ready = daemon_start();
+	return setup->ready >= 0;
+}
+
+static int serve(const struct options *options, struct settings *settings, char *const *argv)
+{
+	struct master_setup setup = {
+	    .worker_run = worker_run, .config = &reading, .argv = argv, .ready = -1};
 	char *pidfile = options->pidfile ? absolute(options->pidfile) : NULL;
+	char *directory = getcwd(NULL, 0);
 	int status = MASTER_EXIT_SYSTEM;
 
 	setup.pidfile = pidfile;
+	setup.directory = directory ? directory : "/";
 	if (options->pidfile && !pidfile)
 		perror("leased: error: pid file");
-	else if (options->daemon && (setup.ready = daemon_start()) < 0)
+	else if (options->daemon && !go_behind(&setup))
 		perror("leased: error: daemon");
 	else
 		status = -1;
@@ -225,6 +238,7 @@ static int serve(const struct options *options, struct settings *settings)
 	} else {
 		config_free(settings);
 	}
+	free(directory);
 	free(pidfile);
 	return status;
 }
@@ -241,7 +255,7 @@ int main(int argc, char **argv)
 	if (!settings)
 		return status;
 	if (!options.test && !options.dump)
-		return serve(&options, settings);
+		return serve(&options, settings, argv);
 	status = 0;
 	if (options.dump && !config_dump(settings, stdout))
 		status = MASTER_EXIT_SYSTEM;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "master/inherit.h"
 #include "master/listen.h"
 #include "master/listen_unix.h"
 #include "master/owner.h"
@@ -59,6 +60,7 @@ static enum err full(char *why)
 struct attempt {
 	struct listen_set *set;
 	const struct listen_settings *listen;
+	struct inherit *inherited;
 	int64_t until; /* a busy address is tried until then */
 	bool missing;  /* the host has no such address, which may be no error */
 	char *why;
@@ -72,7 +74,9 @@ static enum err try_address(struct attempt *attempt, const struct addrinfo *addr
 
 	if (set->count == LISTEN_SOCKETS_MAX)
 		return full(attempt->why);
-	fd = open_tcp(address);
+	fd = inherit_find(attempt->inherited, address->ai_addr);
+	if (fd < 0)
+		fd = open_tcp(address);
 	if (fd >= 0) {
 		set->fd[set->count++] = fd;
 		return ERR_OK;
@@ -136,7 +140,8 @@ static enum err open_path(struct attempt *attempt)
 	if (set->count == LISTEN_SOCKETS_MAX)
 		return full(attempt->why);
 	for (;;) {
-		err = listen_unix_open(file, attempt->listen->path, &fd, &holder);
+		err =
+		    listen_unix_open(file, attempt->listen->path, attempt->inherited, &fd, &holder);
 		if (!err) {
 			set->files++;
 			set->fd[set->count++] = fd;
@@ -195,15 +200,19 @@ static void tell(int fd)
 
 enum err listen_open(struct listen_set *set, const struct settings *settings, char *why)
 {
-	struct attempt attempt = {.set = set, .until = retry_until(), .why = why};
+	struct inherit inherited;
+	struct attempt attempt = {
+	    .set = set, .inherited = &inherited, .until = retry_until(), .why = why};
+	enum err err;
 
+	inherit_take(&inherited);
 	*set = (struct listen_set){.count = 0};
 	set->file = calloc(settings->listen_count, sizeof *set->file);
-	if (!set->file) {
+	if (!set->file)
 		snprintf(why, LISTEN_WHY, "out of memory");
-		return ERR_SYSTEM;
-	}
-	if (open_all(&attempt, settings)) {
+	err = set->file ? open_all(&attempt, settings) : ERR_SYSTEM;
+	inherit_close(&inherited);
+	if (err) {
 		listen_close(set);
 		return ERR_SYSTEM;
 	}

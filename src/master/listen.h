@@ -28,9 +28,11 @@ struct listen_set {
 	size_t files;
 };
 
-/* Opens all addresses of `settings`: non-blocking, close-on-exec. A busy one is tried again for a
- * moment, since the workers of a killed master need one to die. On failure nothing stays open and
- * `why` (LISTEN_WHY bytes) says which address and which pid is in the way. */
+/* Opens all addresses of `settings`: non-blocking, close-on-exec. Sockets that an upgrade left to
+ * this process (inherit.h) are used again, and closed where no address wants them. A busy one is
+ * tried again for a moment, since the workers of a killed master need one to die. On failure
+ * nothing stays open and `why` (LISTEN_WHY bytes) says which address and which pid is in the way.
+ */
 enum err listen_open(struct listen_set *set, const struct settings *settings, char *why);
 
 /* Closes all; removes the socket files that are still ours. */

@@ -79,7 +79,26 @@ static enum err bind_file(struct listen_file *file, int fd)
 	return listen(fd, SOMAXCONN) == 0 ? ERR_OK : ERR_SYSTEM;
 }
 
-enum err listen_unix_open(struct listen_file *file, const char *path, int *fd, pid_t *holder)
+/* The socket of the program before us, if its file is still there; else -1. */
+static int inherited_socket(struct listen_file *file, struct inherit *inherited)
+{
+	struct sockaddr_un address = address_of(file->path);
+	int fd = inherit_find(inherited, (struct sockaddr *)&address);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (lstat(file->path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
+		close(fd);
+		return -1;
+	}
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	return fd;
+}
+
+enum err listen_unix_open(struct listen_file *file, const char *path, struct inherit *inherited,
+			  int *fd, pid_t *holder)
 {
 	char lock[sizeof((struct sockaddr_un *)0)->sun_path + 8];
 	enum err err;
@@ -93,6 +112,8 @@ enum err listen_unix_open(struct listen_file *file, const char *path, int *fd, p
 	err = lockfile_take(&file->lock, lock, LOCK_MODE, holder);
 	if (!err)
 		err = lockfile_write(&file->lock);
+	if (!err && (*fd = inherited_socket(file, inherited)) >= 0)
+		return ERR_OK;
 	if (!err)
 		err = clear(path, holder);
 	if (err)

@@ -18,6 +18,7 @@
 #include "master/retry.h"
 #include "master/state.h"
 #include "master/state_dir.h"
+#include "master/upgrade.h"
 
 enum { WHY = 512, PIDFILE_MODE = 0644 };
 
@@ -44,6 +45,7 @@ static bool take_signals(struct master *master)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0)
 		return false;
 	master->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -140,10 +142,16 @@ static int set_up(struct master *master)
 	return status ? status : write_pidfile(master);
 }
 
-static void tear_down(struct master *master)
+static void close_drivers(struct master *master)
 {
 	for (size_t i = 0; i < master->shared_count; i++)
 		master->settings->backend[i].driver->close(master->shared[i]);
+	master->shared_count = 0;
+}
+
+static void tear_down(struct master *master)
+{
+	close_drivers(master);
 	free(master->shared);
 	listen_close(&master->listen);
 	lockfile_drop(&master->pidfile);
@@ -154,6 +162,11 @@ static void tear_down(struct master *master)
 
 static void stop(struct master *master, const char *signal)
 {
+	if (master->upgrading) {
+		log_info("no upgrade: told to stop", LOG_TEXT("signal", signal));
+		master->upgrading = false;
+		return;
+	}
 	if (master->stopping) {
 		log_warn("told again to stop: workers are killed", LOG_TEXT("signal", signal));
 		child_kill_all(master);
@@ -164,16 +177,26 @@ static void stop(struct master *master, const char *signal)
 	child_fit(master);
 }
 
-/* Whatever came together is done in a fixed order: reap, stop, reload. */
+static void upgrade(struct master *master)
+{
+	if (!upgrade_judge(master))
+		return;
+	stop(master, "USR2");
+	master->upgrading = true;
+}
+
+/* Whatever came together is done in a fixed order: reap, stop, reload, upgrade. */
 static void handle_signals(struct master *master)
 {
 	struct signalfd_siginfo info;
 	const char *end = NULL;
-	bool again = false, reload = false;
+	bool again = false, reload = false, become = false;
 
 	while (read(master->signals, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == SIGHUP) {
 			reload = true;
+		} else if (info.ssi_signo == SIGUSR2) {
+			become = true;
 		} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
 			again = end != NULL;
 			end = info.ssi_signo == SIGTERM ? "TERM" : "INT";
@@ -186,6 +209,8 @@ static void handle_signals(struct master *master)
 		stop(master, end);
 	if (reload && !master->stopping)
 		reload_now(master);
+	if (become && master->serving && !master->stopping)
+		upgrade(master);
 }
 
 /* The first time that all workers serve, the start is over. */
@@ -278,7 +303,13 @@ int master_run(const struct master_setup *setup, struct settings *settings)
 			master.give_up_us = clock_boot_us() + START_US;
 		setup->config->log_notes(settings);
 		loop(&master);
-		log_info("stopped");
+		log_info(master.upgrading ? "workers are gone: becoming the new program"
+					  : "stopped");
+	}
+	if (master.upgrading) {
+		close_drivers(&master);
+		upgrade_exec(&master);
+		master.status = MASTER_EXIT_SYSTEM;
 	}
 	tear_down(&master);
 	daemon_tell(&master.ready, master.status ? master.status : MASTER_EXIT_BUG, 1);

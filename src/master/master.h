@@ -4,7 +4,8 @@
  * answers no request, takes no lock in a table and never calls gRPC.
  *
  * States: starting -> running -> stopping. It goes from running to stopping on TERM or INT, and
- * ends when the last worker is gone. */
+ * ends when the last worker is gone; after USR2 it then becomes the program that is installed now
+ * (upgrade.h). */
 #ifndef LEASED_MASTER_MASTER_H
 #define LEASED_MASTER_MASTER_H
 
@@ -34,13 +35,16 @@ struct master_config {
 struct master_setup {
 	worker_run_f *worker_run;
 	const struct master_config *config;
-	const char *pidfile; /* absolute, or NULL */
-	int ready;	     /* daemon_start's descriptor, or -1; the master closes it */
+	const char *pidfile;   /* absolute, or NULL */
+	char *const *argv;     /* the command line, for an upgrade */
+	const char *directory; /* where it was given */
+	int ready;	       /* daemon_start's descriptor, or -1; the master closes it */
 };
 
 /* Runs the server with `settings`, which become its own, until it is told to stop; returns the
- * exit status. Failures of the start are written to stderr, one line. Signals CHLD, TERM, INT, HUP
- * are blocked when it returns. */
+ * exit status. Failures of the start are written to stderr, one line. Signals CHLD, TERM, INT, HUP,
+ * USR2 are blocked when it returns. After USR2 it may not return: the process is another program.
+ */
 int master_run(const struct master_setup *setup, struct settings *settings);
 
 #endif

@@ -39,6 +39,7 @@ struct master {
 	int ready;   /* setup->ready until it was used */
 	bool serving;
 	bool stopping;
+	bool upgrading;	    /* when the last worker is gone, become the new program */
 	int64_t give_up_us; /* workers must be ready by then; CLOCK_NEVER = no matter */
 	int status;	    /* exit status */
 };

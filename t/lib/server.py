@@ -51,7 +51,7 @@ def _environment(directory, extra):
 class Server:
     def __init__(self, workers=4, options=None, text="", server_text="", namespaces=("locks",
                  "other"), uds=False, prefix=(), env=None, start=True, args=(), tag=None, port=None,
-                 also=()):
+                 also=(), binary=BINARY):
         self.workers = workers
         self.directory = tempfile.mkdtemp(prefix="leased-t-")
         self.tag = tag or f"leased-t-{os.getpid()}-{next(_count)}"
@@ -61,7 +61,7 @@ class Server:
         self.namespaces = list(namespaces)
         self.socket_path = os.path.join(self.directory, "leased.sock") if uds else None
         self.prefix, self.args, self.env = list(prefix), list(args), env
-        self.process = None
+        self.process, self.binary = None, binary
         _living.append(self)
         if start:
             self.start()
@@ -117,7 +117,7 @@ class Server:
         self.write_config()
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
-                self.prefix + [BINARY, "-f", self.config] + self.args, stdin=subprocess.DEVNULL,
+                self.prefix + [self.binary, "-f", self.config] + self.args, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, env=_environment(self.directory, self.env),
                 start_new_session=True)
 
@@ -150,7 +150,7 @@ class Server:
         """The master's pid: with a prefix such as unshare it is a descendant of what was run."""
         pid = self.process.pid
         for _ in range(4):
-            if os.path.basename(_exe(pid)) == "leased":
+            if os.path.basename(_exe(pid)).removesuffix(" (deleted)") == "leased":
                 return pid
             below = proc.children(pid)
             if not below:

@@ -114,7 +114,7 @@ bool upgrade_judge(const struct master *master)
 	close(ends[0]);
 	/* One that hangs is killed; it is nobody's worker, so child_reap need not see it. */
 	if (waitpid(pid, &status, WNOHANG) == 0) {
-		struct timespec moment = {0, 100 * 1000 * 1000};
+		struct timespec moment = {0, 100000000L};
 
 		nanosleep(&moment, NULL); /* between its last word and its end */
 		if (waitpid(pid, &status, WNOHANG) == 0) {

@@ -10,7 +10,7 @@ packages_client=(python3 python3-grpcio python3-protobuf protobuf-compiler-grpc)
 packages_test=(libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-pip
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy
 	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git
-	postgresql-15 postgresql-contrib valgrind)
+	postgresql-15 postgresql-contrib pgbouncer valgrind)
 
 say() {
 	printf '== %s\n' "$*"

@@ -51,7 +51,7 @@ def _environment(directory, extra):
 class Server:
     def __init__(self, workers=4, options=None, text="", server_text="", namespaces=("locks",
                  "other"), uds=False, prefix=(), env=None, start=True, args=(), tag=None, port=None,
-                 also=(), binary=BINARY):
+                 also=(), binary=BINARY, backends=None):
         self.workers = workers
         self.directory = tempfile.mkdtemp(prefix="leased-t-")
         self.tag = tag or f"leased-t-{os.getpid()}-{next(_count)}"
@@ -62,6 +62,7 @@ class Server:
         self.socket_path = os.path.join(self.directory, "leased.sock") if uds else None
         self.prefix, self.args, self.env = list(prefix), list(args), env
         self.process, self.binary = None, binary
+        self.backends = backends  # lines of the file; the default is one of the driver under test
         _living.append(self)
         if start:
             self.start()
@@ -93,7 +94,8 @@ class Server:
             lines.append(f"    uds: \"{self.socket_path}\"")
         lines += [f"  workers: {self.workers}", f"  state_dir: \"{self.directory}/state\""]
         lines += self.server_text.splitlines()
-        lines += ["backends:"] + DRIVER.backend(self.tag, self.options) + ["namespaces:"]
+        lines += ["backends:"] + (self.backends or DRIVER.backend(self.tag, self.options))
+        lines += ["namespaces:"]
         lines += [f"  - {{ block: lease, name: {name}, backend: store }}"
                   for name in self.namespaces]
         return "\n".join(lines) + "\n" + self.text

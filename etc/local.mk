@@ -14,7 +14,6 @@ EXTRA_DIST += etc/tokens.yaml etc/apparmor.d/leased
 .PHONY: deb
 deb: dist-xz
 	@rm -rf deb && $(MKDIR_P) deb
-	@cp $(distdir).tar.xz deb/$(PACKAGE)_$(VERSION).orig.tar.xz
 	@tar -C deb -xf $(distdir).tar.xz
 	@cp -r $(srcdir)/debian deb/$(distdir)/
 	cd deb/$(distdir) && PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-nocheck}" \

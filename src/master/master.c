@@ -44,6 +44,7 @@ static bool take_signals(struct master *master)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1); /* for logs; never the end */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0)
 		return false;
 	master->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -147,6 +148,7 @@ static void tear_down(struct master *master)
 	free(master->shared);
 	listen_close(&master->listen);
 	lockfile_drop(&master->pidfile);
+	notify_close(&master->notify);
 	if (master->signals >= 0)
 		close(master->signals);
 	master->setup->config->free(master->settings);
@@ -161,7 +163,19 @@ static void stop(struct master *master, const char *signal)
 	}
 	log_info("stopping", LOG_TEXT("signal", signal), LOG_INT("workers", child_count(master)));
 	master->stopping = true;
+	notify_stopping(&master->notify);
 	child_fit(master);
+}
+
+/* The old workers serve on whatever comes of it, so the manager need not wait for new ones. One
+ * that comes while the server starts is part of the start. */
+static void reload(struct master *master)
+{
+	if (master->serving)
+		notify_reloading(&master->notify);
+	reload_now(master);
+	if (master->serving)
+		notify_ready(&master->notify, master->settings->workers);
 }
 
 /* Whatever came together is done in a fixed order: reap, stop, reload. */
@@ -169,11 +183,11 @@ static void handle_signals(struct master *master)
 {
 	struct signalfd_siginfo info;
 	const char *end = NULL;
-	bool again = false, reload = false;
+	bool again = false, hangup = false;
 
 	while (read(master->signals, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == SIGHUP) {
-			reload = true;
+			hangup = true;
 		} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
 			again = end != NULL;
 			end = info.ssi_signo == SIGTERM ? "TERM" : "INT";
@@ -184,8 +198,8 @@ static void handle_signals(struct master *master)
 		stop(master, end);
 	if (again)
 		stop(master, end);
-	if (reload && !master->stopping)
-		reload_now(master);
+	if (hangup && !master->stopping)
+		reload(master);
 }
 
 /* The first time that all workers serve, the start is over. */
@@ -199,6 +213,7 @@ static void check_serving(struct master *master)
 		 LOG_INT("workers", master->settings->workers));
 	daemon_tell(&master->ready, MASTER_EXIT_OK,
 		    master->settings->log_target == LOG_TARGET_STDERR);
+	notify_ready(&master->notify, master->settings->workers);
 }
 
 static void check_start(struct master *master, int64_t now)
@@ -216,6 +231,8 @@ static int timeout_ms(const struct master *master, int64_t now)
 
 	if (master->give_up_us < next)
 		next = master->give_up_us;
+	if (master->notify.next_us < next)
+		next = master->notify.next_us;
 	if (next == CLOCK_NEVER)
 		return -1;
 	wait = (next - now + CLOCK_MILLI - 1) / CLOCK_MILLI;
@@ -252,6 +269,7 @@ static void loop(struct master *master)
 
 		child_tick(master, now);
 		check_start(master, now);
+		notify_tick(&master->notify, now);
 		if (master->stopping && child_count(master) == 0)
 			return;
 		wait_for_event(master);
@@ -272,6 +290,7 @@ int master_run(const struct master_setup *setup, struct settings *settings)
 	for (unsigned slot = 0; slot < DRIVER_WORKERS_MAX; slot++)
 		master.child[slot] =
 		    (struct child){.control = -1, .start_us = CLOCK_NEVER, .kill_us = CLOCK_NEVER};
+	notify_open(&master.notify, master.pid);
 	master.status = set_up(&master);
 	if (master.status == MASTER_EXIT_OK) {
 		if (master.ready >= 0)

@@ -16,6 +16,7 @@ deb: dist-xz
 	@rm -rf deb && $(MKDIR_P) deb
 	@tar -C deb -xf $(distdir).tar.xz
 	@cp -r $(srcdir)/debian deb/$(distdir)/
+	@cd deb/$(distdir) && rm -rf Makefile.in aclocal.m4 build-aux config.h.in configure
 	cd deb/$(distdir) && PATH=/usr/sbin:/usr/bin:/sbin:/bin DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-nocheck}" \
 		DEB_BUILD_PROFILES="$${DEB_BUILD_PROFILES-nocheck}" dpkg-buildpackage -us -uc
 clean-local:

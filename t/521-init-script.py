@@ -34,7 +34,8 @@ class Service(Stub):
         with open(SCRIPT, encoding="utf-8") as file:
             text = file.read()
         places = {"DAEMON": BINARY, "CONFIG": self.config, "DEFAULTS": self.path("default"),
-                  "RUNDIR": self.path("run"), "LEASED_USER": me(), **paths}
+                  "RUNDIR": self.path("run"), "STATEDIR": self.path("state"),
+                  "LEASED_USER": me(), **paths}
         for name, value in places.items():
             text, count = re.subn(f"^{name}=.*$", f"{name}={value}", text, flags=re.M)
             assert count == 1, name

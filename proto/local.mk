@@ -81,3 +81,15 @@ proto/descriptors.c: $(lease_proto)
 	   od -An -v -tu1 proto/descriptors.bin | $(SED) -e 's/  */,/g' -e 's/^,//' -e 's/$$/,/'; \
 	   printf '};\nconst size_t descriptors_size = sizeof descriptors_data;\n'; } > $@.tmp
 	@mv $@.tmp $@
+
+# For those who make clients: the service as text and as a descriptor set that stands alone.
+mindd_protodir = $(datadir)/mindd/proto/mindd/lease/v1
+dist_mindd_proto_DATA = proto/mindd/lease/v1/lease.proto
+nodist_mindd_proto_DATA = proto/lease.binpb
+mindd_pkgconfigdir = $(datadir)/pkgconfig
+nodist_mindd_pkgconfig_DATA = proto/mindd-lease.pc
+CLEANFILES += proto/lease.binpb
+proto/lease.binpb: $(lease_proto)
+	@$(MKDIR_P) proto
+	$(AM_V_GEN)$(PROTOC) -I$(srcdir)/proto --include_imports --include_source_info \
+		--descriptor_set_out=$@ mindd/lease/v1/lease.proto

@@ -60,6 +60,7 @@ static _Noreturn void become_worker(struct master *master, unsigned slot, int co
 		close_end(&master->child[i].control);
 	close_end(&master->signals);
 	close_end(&master->ready);
+	notify_close(&master->notify);
 	status = master->setup->worker_run(&setup);
 	fflush(NULL);
 	_exit(status);

@@ -8,6 +8,7 @@ libmaster_a_SOURCES = \
 	src/master/listen_unix.c src/master/listen_unix.h \
 	src/master/lockfile.c src/master/lockfile.h \
 	src/master/master.c src/master/master.h \
+	src/master/notify.c src/master/notify.h \
 	src/master/owner.c src/master/owner.h \
 	src/master/reload.c \
 	src/master/retry.c src/master/retry.h \

@@ -45,6 +45,7 @@ static bool take_signals(struct master *master)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1); /* for logs; never the end */
 	sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0)
 		return false;
@@ -155,9 +156,17 @@ static void tear_down(struct master *master)
 	free(master->shared);
 	listen_close(&master->listen);
 	lockfile_drop(&master->pidfile);
+	notify_close(&master->notify);
 	if (master->signals >= 0)
 		close(master->signals);
 	master->setup->config->free(master->settings);
+}
+
+static void end_workers(struct master *master, const char *signal)
+{
+	log_info("stopping", LOG_TEXT("signal", signal), LOG_INT("workers", child_count(master)));
+	master->stopping = true;
+	child_fit(master);
 }
 
 static void stop(struct master *master, const char *signal)
@@ -165,6 +174,7 @@ static void stop(struct master *master, const char *signal)
 	if (master->upgrading) {
 		log_info("no upgrade: told to stop", LOG_TEXT("signal", signal));
 		master->upgrading = false;
+		notify_stopping(&master->notify);
 		return;
 	}
 	if (master->stopping) {
@@ -172,17 +182,30 @@ static void stop(struct master *master, const char *signal)
 		child_kill_all(master);
 		return;
 	}
-	log_info("stopping", LOG_TEXT("signal", signal), LOG_INT("workers", child_count(master)));
-	master->stopping = true;
-	child_fit(master);
+	notify_stopping(&master->notify);
+	end_workers(master, signal);
 }
 
+/* As a reload, for the service manager: the process stays, and is ready again when the new program
+ * says so. */
 static void upgrade(struct master *master)
 {
 	if (!upgrade_judge(master))
 		return;
-	stop(master, "USR2");
+	notify_reloading(&master->notify);
+	end_workers(master, "USR2");
 	master->upgrading = true;
+}
+
+/* The old workers serve on whatever comes of it, so the manager need not wait for new ones. One
+ * that comes while the server starts is part of the start. */
+static void reload(struct master *master)
+{
+	if (master->serving)
+		notify_reloading(&master->notify);
+	reload_now(master);
+	if (master->serving)
+		notify_ready(&master->notify, master->settings->workers);
 }
 
 /* Whatever came together is done in a fixed order: reap, stop, reload, upgrade. */
@@ -190,11 +213,11 @@ static void handle_signals(struct master *master)
 {
 	struct signalfd_siginfo info;
 	const char *end = NULL;
-	bool again = false, reload = false, become = false;
+	bool again = false, hangup = false, become = false;
 
 	while (read(master->signals, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == SIGHUP) {
-			reload = true;
+			hangup = true;
 		} else if (info.ssi_signo == SIGUSR2) {
 			become = true;
 		} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
@@ -207,8 +230,8 @@ static void handle_signals(struct master *master)
 		stop(master, end);
 	if (again)
 		stop(master, end);
-	if (reload && !master->stopping)
-		reload_now(master);
+	if (hangup && !master->stopping)
+		reload(master);
 	if (become && master->serving && !master->stopping)
 		upgrade(master);
 }
@@ -224,6 +247,7 @@ static void check_serving(struct master *master)
 		 LOG_INT("workers", master->settings->workers));
 	daemon_tell(&master->ready, MASTER_EXIT_OK,
 		    master->settings->log_target == LOG_TARGET_STDERR);
+	notify_ready(&master->notify, master->settings->workers);
 }
 
 static void check_start(struct master *master, int64_t now)
@@ -241,6 +265,8 @@ static int timeout_ms(const struct master *master, int64_t now)
 
 	if (master->give_up_us < next)
 		next = master->give_up_us;
+	if (master->notify.next_us < next)
+		next = master->notify.next_us;
 	if (next == CLOCK_NEVER)
 		return -1;
 	wait = (next - now + CLOCK_MILLI - 1) / CLOCK_MILLI;
@@ -277,6 +303,7 @@ static void loop(struct master *master)
 
 		child_tick(master, now);
 		check_start(master, now);
+		notify_tick(&master->notify, now);
 		if (master->stopping && child_count(master) == 0)
 			return;
 		wait_for_event(master);
@@ -297,6 +324,7 @@ int master_run(const struct master_setup *setup, struct settings *settings)
 	for (unsigned slot = 0; slot < DRIVER_WORKERS_MAX; slot++)
 		master.child[slot] =
 		    (struct child){.control = -1, .start_us = CLOCK_NEVER, .kill_us = CLOCK_NEVER};
+	notify_open(&master.notify, master.pid);
 	master.status = set_up(&master);
 	if (master.status == MASTER_EXIT_OK) {
 		if (master.ready >= 0)

@@ -12,6 +12,7 @@
 #include "master/listen.h"
 #include "master/lockfile.h"
 #include "master/master.h"
+#include "master/notify.h"
 
 /* A slot and the worker in it. pid 0 = nobody. */
 struct child {
@@ -34,6 +35,7 @@ struct master {
 	struct board *board; /* NULL = none: connections are not balanced */
 	struct child child[DRIVER_WORKERS_MAX];
 	struct lockfile pidfile;
+	struct notify notify;
 	pid_t pid;
 	int signals; /* signalfd */
 	int ready;   /* setup->ready until it was used */

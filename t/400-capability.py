@@ -3,9 +3,10 @@
 import os
 import tempfile
 
+import grpc
 import pytest
 
-from client import HELD, LeaseError, not_held, refused, until
+from client import HELD, not_held, refused, until
 from server import Server
 from tokens import ALL, HEADER, Bearer, Token, reload, write_tokens
 
@@ -105,14 +106,20 @@ def test_every_method_refuses_every_bad_header(bearer, key, case):
         assert not admin.inspect(key).held
 
 
+def every_stub(client):
+    return [client.channel.unary_unary("/mindd.lease.v1.Lease/" + name)
+            for name in ("Acquire", "Renew", "Release", "Inspect", "List")]
+
+
 @pytest.mark.parametrize("size", [9000, 64 * 1024])
 def test_a_huge_token_is_refused(bearer, key, size):
     client = bearer("x" * size)
-    for call in every_method(client, key):
-        with pytest.raises(LeaseError) as caught:
+    calls = [lambda one=one: one(b"", timeout=10) for one in every_stub(client)]
+    for call in calls:
+        # The core's own limit on metadata answers it, before the call is one.
+        with pytest.raises(grpc.RpcError) as caught:
             call()
-        assert caught.value.code.name in ("UNAUTHENTICATED", "RESOURCE_EXHAUSTED",
-                                          "UNAVAILABLE"), caught.value
+        assert caught.value.code().name == "RESOURCE_EXHAUSTED"
 
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "Bearer  {}", "{}"])
@@ -271,7 +278,7 @@ def test_a_revoked_token_ends_everywhere_within_a_second(server, bearer, key):
     assert other.result().owner == "acme/other"
     write_tokens(server.tokens_path, TOKENS.values())
     reload(server)
-    clients[0].inspect(key)
+    clients[0].inspect(key + " free")
 
 
 def test_a_right_that_is_taken_ends_the_wait(server, bearer, key):

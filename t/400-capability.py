@@ -62,16 +62,16 @@ HEADERS = [
     ([(HEADER, "Bearer")], "empty bearer token", "TOKEN_MISSING"),
     ([(HEADER, "bearer ")], "empty bearer token", "TOKEN_MISSING"),
     ([("authorization", "Bearer {full}")], "missing x-mindd-capability header", "TOKEN_MISSING"),
-    ([(HEADER, "Bearer wrong")], "invalid token: not one that is known here", "TOKEN_INVALID"),
-    ([(HEADER, "Basic {full}")], "invalid token: not one that is known here", "TOKEN_INVALID"),
-    ([(HEADER, "Bearer {full}{full}")], "invalid token: not one that is known here",
+    ([(HEADER, "Bearer wrong")], "invalid token: it is not known here", "TOKEN_INVALID"),
+    ([(HEADER, "Basic {full}")], "invalid token: it is not known here", "TOKEN_INVALID"),
+    ([(HEADER, "Bearer {full}{full}")], "invalid token: it is not known here",
      "TOKEN_INVALID"),
-    ([(HEADER, "Bearer {cut}")], "invalid token: not one that is known here", "TOKEN_INVALID"),
-    ([(HEADER, "Bearer {bent}")], "invalid token: not one that is known here", "TOKEN_INVALID"),
-    ([(HEADER, "Bearer {full},{full}")], "invalid token: not one that is known here",
+    ([(HEADER, "Bearer {cut}")], "invalid token: it is not known here", "TOKEN_INVALID"),
+    ([(HEADER, "Bearer {bent}")], "invalid token: it is not known here", "TOKEN_INVALID"),
+    ([(HEADER, "Bearer {full},{full}")], "invalid token: it is not known here",
      "TOKEN_INVALID"),
     ([(HEADER, "Bearer {late}")], "token expired", "TOKEN_EXPIRED"),
-    ([(HEADER, "Bearer {early}")], "invalid token: not valid yet", "TOKEN_INVALID"),
+    ([(HEADER, "Bearer {early}")], "invalid token: it is not valid yet", "TOKEN_INVALID"),
     ([(HEADER, "Bearer {full}"), (HEADER, "Bearer {full}")],
      "invalid token: more than one x-mindd-capability header", "TOKEN_INVALID"),
     ([(HEADER, "Bearer {full}"), (HEADER, "")],
@@ -116,10 +116,10 @@ def test_a_huge_token_is_refused(bearer, key, size):
     client = bearer("x" * size)
     calls = [lambda one=one: one(b"", timeout=10) for one in every_stub(client)]
     for call in calls:
-        # The core's own limit on metadata answers it, before the call is one.
+        # The core answers it by its own limit on metadata, or ends the connection.
         with pytest.raises(grpc.RpcError) as caught:
             call()
-        assert caught.value.code().name == "RESOURCE_EXHAUSTED"
+        assert caught.value.code().name in ("RESOURCE_EXHAUSTED", "UNAVAILABLE")
 
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "Bearer  {}", "{}"])
@@ -267,11 +267,11 @@ def test_a_revoked_token_ends_everywhere_within_a_second(server, bearer, key):
     write_tokens(server.tokens_path, [token for name, token in TOKENS.items() if name != "full"])
     reload(server)
     for one in waiting:
-        with refused("UNAUTHENTICATED", "invalid token: not one that is known here",
+        with refused("UNAUTHENTICATED", "invalid token: it is not known here",
                      "TOKEN_INVALID"):
             one.result(timeout=2)
     for client in clients:
-        with refused("UNAUTHENTICATED", "invalid token: not one that is known here"):
+        with refused("UNAUTHENTICATED", "invalid token: it is not known here"):
             client.inspect(key)
     assert bearer("admin").inspect(key).waiters == 1
     bearer("admin").release(held)

@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "config.h"
+#include "auth/verifier.h"
 #include "config/config.h"
 #include "master/daemon.h"
 #include "master/inherit.h"
@@ -245,7 +246,7 @@ static int serve(const struct options *options, struct settings *settings, char 
 
 int main(int argc, char **argv)
 {
-	struct options options = {.input.drivers = drivers};
+	struct options options = {.input = {.drivers = drivers, .verifier = &auth_verifier}};
 	struct settings *settings;
 	int status = take_options(&options, argc, argv);
 

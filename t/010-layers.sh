@@ -9,6 +9,7 @@ declare -A may=(
 	[config]='base core config'
 	[shm]='base core shm'
 	[pg]='base core pg'
+	[auth]='base core auth'
 	[worker]='base core worker'
 	[admin]='base core admin'
 	[master]='base core master'
@@ -20,6 +21,8 @@ foreign=(
 	'<grpc/|<protobuf-c/|"[a-z_/]*\.pb-c\.h"=worker leasectl'
 	'<libpq-fe\.h>=pg'
 	'<yaml\.h>=config'
+	'<sodium\.h>=auth config pg shm token'
+	'<cjose/=auth'
 	'<microhttpd\.h>=admin'
 )
 # Words in code that stay in one room.

@@ -52,9 +52,9 @@ static bool read_all(int fd, uint8_t *data, size_t size, size_t *used)
 	}
 }
 
-static enum err load(int fd, struct bytes *text)
+static enum err load(int fd, size_t most, struct bytes *text)
 {
-	const size_t size = CONFIG_FILE_MAX + 1;
+	const size_t size = most + 1;
 	struct stat status;
 	uint8_t *data, *fitting;
 	size_t used;
@@ -81,7 +81,7 @@ enum err config_load(const char *path, struct bytes *text, char *why, size_t siz
 {
 	/* Not to hang on a pipe without a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	enum err err = fd < 0 ? ERR_SYSTEM : load(fd, text);
+	enum err err = fd < 0 ? ERR_SYSTEM : load(fd, CONFIG_FILE_MAX, text);
 
 	if (err && errno == EFBIG)
 		snprintf(why, size, "%s: bigger than %d bytes", path, CONFIG_FILE_MAX);
@@ -173,6 +173,8 @@ static void conclude(struct reader *reader)
 	settings->log_target = (enum log_target)target;
 	settings->limits.max_ttl_us = value[VALUE_MAX_TTL].number;
 	settings->limits.max_wait_us = value[VALUE_MAX_WAIT].number;
+	settings->attached = arena_copy(
+	    &config->arena, (struct bytes){reader->attached.kept, reader->attached.kept_len});
 	settings->state_dir = value[VALUE_STATE_DIR].text;
 	if (!settings->state_dir)
 		settings->state_dir = default_state_dir(reader);
@@ -194,6 +196,7 @@ static void read_text(struct reader *reader)
 	    !document_read(&reader->report, &reader->config->arena, &root))
 		return;
 	section_read(reader, root);
+	auth_read(reader);
 	listen_read(reader);
 	backends_read(reader);
 	namespaces_read(reader);
@@ -225,7 +228,8 @@ struct request {
 	const struct config_input *input;
 	const char *source;
 	struct bytes text;
-	const struct config *old; /* what runs; NULL for a start */
+	const struct bytes *attached; /* not to be read from disk again; NULL = read */
+	const struct config *old;     /* what runs; NULL for a start */
 };
 
 static enum err judge(const struct request *request, struct reader *reader, FILE *errors)
@@ -233,12 +237,19 @@ static enum err judge(const struct request *request, struct reader *reader, FILE
 	const char *source = request->source;
 
 	reader->resolve = !request->old;
+	reader->errors = errors;
+	reader->brief = request->old != NULL;
+	reader->attached.replay = request->attached != NULL;
+	if (request->attached)
+		reader->attached.rest = *request->attached;
 	report_init(&reader->report, &reader->config->arena, source ? source : "built-in defaults",
 		    without_mark(request->text));
 	read_text(reader);
 	if (reader->report.count == 0 && request->old && !renew_pin(reader->config, request->old))
 		reader_error(reader, NULL, NULL, "out of memory");
-	report_print(&reader->report, errors, request->old != NULL);
+	if (request->old)
+		listen_judge(reader);
+	report_print(&reader->report, errors, reader->brief);
 	return reader->report.count == 0 ? ERR_OK : ERR_INVALID_ARGUMENT;
 }
 
@@ -255,6 +266,8 @@ static enum err make(const struct request *request, FILE *errors, struct setting
 	} else {
 		fputs("configuration: error: out of memory\n", errors);
 	}
+	if (reader)
+		free(reader->attached.kept);
 	free(reader);
 	if (!err)
 		*settings = &config->settings;
@@ -266,7 +279,7 @@ static enum err make(const struct request *request, FILE *errors, struct setting
 enum err config_read(const struct config_input *input, const char *source, struct bytes text,
 		     FILE *errors, struct settings **settings)
 {
-	const struct request request = {input, source, text, NULL};
+	const struct request request = {input, source, text, NULL, NULL};
 
 	return make(&request, errors, settings);
 }
@@ -275,9 +288,23 @@ enum err config_renew(const struct settings *old, struct bytes text, FILE *error
 		      struct settings **settings)
 {
 	const struct config *config = config_of(old);
-	const struct request request = {&config->input, old->source, text, config};
+	const struct request request = {&config->input, old->source, text, NULL, config};
 
 	return make(&request, errors, settings);
+}
+
+/* The text, and after a NUL, which no valid text holds, the files that it names. */
+static void renew_handed(const struct settings *old, struct bytes handed, FILE *errors,
+			 struct settings **settings)
+{
+	const struct config *config = config_of(old);
+	const uint8_t *end = handed.len ? memchr(handed.data, 0, handed.len) : NULL;
+	size_t len = end ? (size_t)(end - handed.data) : handed.len;
+	struct bytes attached = {handed.data + len + 1, end ? handed.len - len - 1 : 0};
+	const struct request request = {
+	    &config->input, old->source, {handed.data, len}, &attached, config};
+
+	make(&request, errors, settings);
 }
 
 struct settings *config_reload(int fd, const struct settings *old)
@@ -286,8 +313,8 @@ struct settings *config_reload(int fd, const struct settings *old)
 	struct bytes text;
 	FILE *silence = fopen("/dev/null", "we");
 
-	if (silence && load(fd, &text) == ERR_OK) {
-		config_renew(old, text, silence, &settings);
+	if (silence && load(fd, CONFIG_HANDED_MAX, &text) == ERR_OK) {
+		renew_handed(old, text, silence, &settings);
 		free((void *)(uintptr_t)text.data);
 	}
 	if (silence)

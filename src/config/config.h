@@ -13,12 +13,13 @@
 #include "base/err.h"
 #include "core/settings.h"
 
-enum { CONFIG_FILE_MAX = 1024 * 1024 };
+enum { CONFIG_FILE_MAX = 1024 * 1024, CONFIG_HANDED_MAX = 40 * CONFIG_FILE_MAX };
 
 /* What is known beside the file. Borrowed for as long as the settings made from it, and those
  * reloaded from them, live. */
 struct config_input {
 	const struct driver *const *drivers; /* ends with NULL; the first one is the default */
+	const struct verifier *verifier;     /* judges keys; NULL = no keys can be used */
 	unsigned workers;		     /* -w; 0 = the file decides */
 	int verbosity;			     /* -v is +1, -q is -1, added to the file's level */
 	bool daemon;			     /* logs go to syslog unless the file says otherwise */
@@ -42,7 +43,8 @@ enum err config_read(const struct config_input *input, const char *source, struc
 enum err config_renew(const struct settings *old, struct bytes text, FILE *errors,
 		      struct settings **settings);
 
-/* The `reload` of struct worker_setup: config_renew of what `fd` holds, silently. NULL on failure.
+/* The `reload` of struct worker_setup: config_renew of what `fd` holds (the text and, after
+ * a NUL, settings->attached), silently. NULL on failure.
  * `fd` stays the caller's. */
 struct settings *config_reload(int fd, const struct settings *old);
 

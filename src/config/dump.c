@@ -148,6 +148,50 @@ static void put_namespaces(FILE *out, const struct settings *settings)
 	}
 }
 
+static void put_unset(FILE *out, unsigned depth, const char *name)
+{
+	put_indent(out, depth);
+	fprintf(out, "# %s: not set\n", name);
+}
+
+static void put_paseto_keys(FILE *out, unsigned depth, const char *name,
+			    const struct auth_settings *auth)
+{
+	if (auth->format != AUTH_PASETO) {
+		put_unset(out, depth, name);
+		return;
+	}
+	put_indent(out, depth);
+	fprintf(out, "%s:\n", name);
+	for (size_t i = 0; i < auth->key_count; i++) {
+		put_indent(out, depth + 1);
+		fputs("- \"", out);
+		for (size_t j = 0; j < auth->key[i].data.len; j++)
+			fprintf(out, "%02x", auth->key[i].data.data[j]);
+		fputs("\"\n", out);
+	}
+}
+
+static void put_jwt_keys(FILE *out, unsigned depth, const char *name, const struct config *config)
+{
+	const struct auth_settings *auth = &config->settings.auth;
+
+	if (auth->format != AUTH_JWT) {
+		put_unset(out, depth, name);
+		return;
+	}
+	put_indent(out, depth);
+	fprintf(out, "%s:\n", name);
+	for (size_t i = 0; i < auth->key_count; i++) {
+		put_indent(out, depth + 1);
+		fprintf(out, "- alg: %s\n", config->jwt_key[i].algorithm);
+		put_indent(out, depth + 2);
+		fputs("file: ", out);
+		put_text(out, bytes_of(config->jwt_key[i].file));
+		fputc('\n', out);
+	}
+}
+
 /* What the server really runs with, where that is more than what the file said. */
 static union option_value effective(const struct config *config, enum value_id id)
 {
@@ -199,6 +243,16 @@ static void put_section(FILE *out, unsigned depth, const struct schema_key *keys
 			break;
 		case SCHEMA_NAMESPACES:
 			put_namespaces(out, &config->settings);
+			break;
+		case SCHEMA_PASETO_KEY:
+			put_indent(out, depth);
+			fprintf(out, "# %s: see public_key_hexes\n", keys->name);
+			break;
+		case SCHEMA_PASETO_KEYS:
+			put_paseto_keys(out, depth, keys->name, &config->settings.auth);
+			break;
+		case SCHEMA_JWT_KEYS:
+			put_jwt_keys(out, depth, keys->name, config);
 			break;
 		}
 	}

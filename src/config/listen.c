@@ -36,17 +36,37 @@ static bool loopback(const struct sockaddr *address)
 	return false;
 }
 
+static void judge_public(struct reader *reader, const char *text, const struct node *node)
+{
+	const struct config *config = reader->config;
+	enum auth_format format = config->settings.auth.format;
+
+	if (format == AUTH_UNSET)
+		reader_error(reader, node, NULL,
+			     "%s is reachable from other hosts and nobody has to prove who they "
+			     "are; write \"auth: { verifier: none }\" if that is meant",
+			     text);
+	else if (format != AUTH_NONE && !reader->value[VALUE_CERT_FILE] &&
+		 !config->value[VALUE_INSECURE].number)
+		reader_error(reader, node, NULL,
+			     "%s is reachable from other hosts and tokens would cross the network "
+			     "unencrypted; write \"auth: { insecure: true }\" if that is meant",
+			     text);
+}
+
 static void note_public(struct reader *reader, const struct address *address)
 {
 	struct config *config = reader->config;
 
 	if (!config->address)
 		config->address = address->text;
-	if (config->value[VALUE_VERIFIER].number == CHOICE_UNSET)
-		reader_error(reader, address->node, NULL,
-			     "%s is reachable from other hosts and nobody has to prove who they "
-			     "are; write \"auth: { verifier: none }\" if that is meant",
-			     address->text);
+	judge_public(reader, address->text, address->node);
+}
+
+void listen_judge(struct reader *reader)
+{
+	if (reader->config->address && reader->report.count == 0)
+		judge_public(reader, reader->config->address, NULL);
 }
 
 static void add_listen(struct reader *reader, const struct listen_settings *listen,

@@ -2,6 +2,8 @@
 noinst_LIBRARIES += libconfig.a
 libconfig_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 libconfig_a_SOURCES = \
+	src/config/attached.c \
+	src/config/auth.c \
 	src/config/backends.c \
 	src/config/config.c src/config/config.h \
 	src/config/document.c src/config/document.h \
@@ -17,4 +19,5 @@ libconfig_a_SOURCES = \
 	src/config/scalar.c src/config/scalar.h \
 	src/config/schema.c src/config/schema.h \
 	src/config/section.c \
+	src/config/tokens.c \
 	src/config/utf8.c src/config/utf8.h

@@ -67,7 +67,7 @@ void config_log_notes(const struct settings *settings)
 	note_skipped(config);
 	if (settings->namespace_count == 0)
 		log_warn("no namespace of block lease is configured: every call will be refused");
-	if (config->address)
+	if (config->address && settings->auth.format == AUTH_NONE)
 		log_warn("anybody who can reach this address may take and break leases",
 			 LOG_TEXT("address", config->address), LOG_TEXT("verifier", "none"));
 	if (config->value[VALUE_PROMETHEUS_ADDR].text)

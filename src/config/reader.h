@@ -19,6 +19,11 @@ struct skipped {
 	unsigned line;
 };
 
+/* Where a JWT key came from, for the dump. */
+struct key_source {
+	const char *algorithm, *file;
+};
+
 /* The settings with what dump and renewal need to know of them. `settings` comes first: the two
  * have the same address. */
 struct config {
@@ -31,7 +36,16 @@ struct config {
 	const char *address;	 /* first one beyond loopback, or NULL */
 	const struct skipped *skipped;
 	size_t skipped_count;
-	const char *restart[4]; /* keys that differ but wait for a restart; ends with NULL */
+	struct key_source *jwt_key; /* one per settings.auth.key when the format is AUTH_JWT */
+	const char *restart[4];	    /* keys that differ but wait for a restart; ends with NULL */
+};
+
+/* The bytes of the files that the configuration names. */
+struct attached {
+	bool replay; /* `rest` holds them; else they are read and piled up in `kept` */
+	struct bytes rest;
+	uint8_t *kept; /* malloc */
+	size_t kept_len;
 };
 
 struct reader {
@@ -40,6 +54,10 @@ struct reader {
 	bool resolve; /* host names may be looked up */
 	const struct node *value[VALUE_COUNT];
 	const struct node *tcp, *uds, *backends, *namespaces;
+	const struct node *paseto_key, *paseto_keys, *jwt_keys;
+	FILE *errors; /* for the errors of further files */
+	bool brief;
+	struct attached attached;
 };
 
 /* "path.name", or "name" in the outermost map; cut when it does not fit. */
@@ -70,8 +88,22 @@ __attribute__((format(printf, 4, 5))) void reader_error(struct reader *reader,
 /* The sections; each reads its nodes into reader->config and reports. */
 void section_read(struct reader *reader, const struct node *root);
 void listen_read(struct reader *reader);
+
+/* After renew_pin: the addresses that are served may be open to others than what the text says. */
+void listen_judge(struct reader *reader);
 void backends_read(struct reader *reader);
 void namespaces_read(struct reader *reader);
+
+void auth_read(struct reader *reader);
+
+/* Grants of the token file `text`, named `source`: fills settings.auth.token. Errors are printed
+ * with their place in that file; returns how many. */
+unsigned tokens_read(struct reader *reader, const char *source, struct bytes text);
+
+/* Reads a file that only its owner and group may read, or takes it from what was read before (see
+ * struct attached). False after an error at `node`. Blocks on the file only. */
+bool attached_read(struct reader *reader, const struct node *node, const char *path,
+		   struct bytes *text);
 
 /* Index of the backend called `name`, -1 when there is none. */
 long backends_find(struct reader *reader, const char *name);

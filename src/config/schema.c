@@ -63,7 +63,20 @@ static const struct schema_key observability_keys[] = {
     SECTION("metrics", metrics_keys),
     END,
 };
-static const struct schema_key auth_keys[] = {VALUE("verifier", VALUE_VERIFIER), END};
+static const struct schema_key paseto_keys[] = {
+    SPECIAL("public_key_hex", SCHEMA_PASETO_KEY),
+    SPECIAL("public_key_hexes", SCHEMA_PASETO_KEYS),
+    END,
+};
+static const struct schema_key jwt_keys[] = {SPECIAL("keys", SCHEMA_JWT_KEYS), END};
+static const struct schema_key auth_keys[] = {
+    VALUE("verifier", VALUE_VERIFIER),
+    VALUE("insecure", VALUE_INSECURE),
+    VALUE("tokens_file", VALUE_TOKENS_FILE),
+    SECTION("paseto", paseto_keys),
+    SECTION("jwt", jwt_keys),
+    END,
+};
 static const struct schema_key limits_keys[] = {
     VALUE("max_ttl", VALUE_MAX_TTL),
     VALUE("max_wait", VALUE_MAX_WAIT),
@@ -83,7 +96,8 @@ const struct schema_key schema_root[] = {
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const targets[] = {"stderr", "syslog", NULL};
-static const char *const verifiers[] = {"none", NULL};
+/* In the order of enum auth_format, without AUTH_UNSET. */
+static const char *const verifiers[] = {"none", "tokens", "paseto", "jwt", NULL};
 
 const struct option_spec schema_value[VALUE_COUNT] = {
     [VALUE_CERT_FILE] = {"cert_file", OPTION_TEXT, {.text = NULL}, 0, 0, NULL},
@@ -106,6 +120,8 @@ const struct option_spec schema_value[VALUE_COUNT] = {
     [VALUE_PROMETHEUS_ADDR] = {"addr", OPTION_TEXT, {.text = NULL}, 0, 0, NULL},
     [VALUE_PROMETHEUS_PATH] = {"path", OPTION_TEXT, {.text = "/metrics"}, 0, 0, NULL},
     [VALUE_VERIFIER] = {"verifier", OPTION_CHOICE, {.number = CHOICE_UNSET}, 0, 0, verifiers},
+    [VALUE_INSECURE] = {"insecure", OPTION_BOOL, {.number = 0}, 0, 1, NULL},
+    [VALUE_TOKENS_FILE] = {"tokens_file", OPTION_TEXT, {.text = NULL}, 0, 0, NULL},
     [VALUE_MAX_TTL] = {"max_ttl",
 		       OPTION_DURATION,
 		       {.number = LIMITS_MAX_TTL_DEFAULT},

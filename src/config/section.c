@@ -54,6 +54,15 @@ static void read_key(struct reader *reader, const struct schema_key *key, const 
 	case SCHEMA_NAMESPACES:
 		reader->namespaces = node;
 		break;
+	case SCHEMA_PASETO_KEY:
+		reader->paseto_key = node;
+		break;
+	case SCHEMA_PASETO_KEYS:
+		reader->paseto_keys = node;
+		break;
+	case SCHEMA_JWT_KEYS:
+		reader->jwt_keys = node;
+		break;
 	}
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
+	src/core/capability.c src/core/capability.h \
 	src/core/board.c src/core/board.h \
 	src/core/control.c src/core/control.h \
 	src/core/driver.h \
@@ -12,4 +13,5 @@ libcore_a_SOURCES = \
 	src/core/rules.c src/core/rules.h \
 	src/core/service.c src/core/service.h \
 	src/core/settings.c src/core/settings.h \
+	src/core/verifier.h \
 	src/core/worker.h

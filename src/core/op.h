@@ -22,7 +22,8 @@ struct op_request {
 	struct bytes name_space;
 	struct bytes key;
 	struct bytes owner; /* capability subject of the caller, empty without auth */
-	bool may_break;	    /* OP_RELEASE: the capability grants lease.break */
+	bool may_break;	    /* the capability grants lease.break, or nobody needs one */
+	bool may_inspect;   /* likewise lease.inspect: a refusal may name the owner */
 
 	int64_t ttl_us;	 /* OP_ACQUIRE, OP_RENEW: > 0, at most limits.max_ttl_us */
 	int64_t wait_us; /* OP_ACQUIRE: 0 = fail at once; counted from submit */

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "core/driver.h"
 #include "core/limits.h"
+#include "core/verifier.h"
 
 enum listen_kind { LISTEN_TCP, LISTEN_UNIX };
 
@@ -52,6 +53,7 @@ struct settings {
 	enum log_target log_target;
 
 	struct limits limits;
+	struct auth_settings auth;
 
 	struct backend_settings *backend;
 	size_t backend_count;
@@ -59,6 +61,10 @@ struct settings {
 	size_t namespace_count;
 
 	const char *state_dir;
+
+	/* The files that the configuration names, as they were read: a reload hands them to the
+	 * workers with the text, so that all see the same. */
+	struct bytes attached;
 };
 
 /* The namespace called `name` (binary search), or NULL. Does not block. */

@@ -17,12 +17,12 @@
 
 enum { WHY = 512 };
 
-static bool write_all(int fd, struct bytes text)
+static bool write_all(int fd, struct bytes text, size_t at)
 {
 	size_t done = 0;
 
 	while (done < text.len) {
-		ssize_t n = pwrite(fd, text.data + done, text.len - done, (off_t)done);
+		ssize_t n = pwrite(fd, text.data + done, text.len - done, (off_t)(at + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -33,14 +33,16 @@ static bool write_all(int fd, struct bytes text)
 	return true;
 }
 
-/* memfd_create(2), sealed; -1 with errno. */
-static int seal(struct bytes text)
+/* The text, a NUL and the files that it names, in a memfd_create(2), sealed; -1 with errno. */
+static int seal(struct bytes text, struct bytes attached)
 {
+	static const uint8_t nothing;
 	int fd = memfd_create("leased.yaml", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, text) &&
+	if (write_all(fd, text, 0) && write_all(fd, (struct bytes){&nothing, 1}, text.len) &&
+	    write_all(fd, attached, text.len + 1) &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
 		return fd;
 	close(fd);
@@ -107,7 +109,7 @@ void reload_now(struct master *master)
 		return;
 	}
 	settings = judge(master, text);
-	memfd = settings ? seal(text) : -1;
+	memfd = settings ? seal(text, settings->attached) : -1;
 	if (settings && memfd < 0) {
 		log_error("configuration cannot be handed on", LOG_TEXT("error", strerror(errno)));
 		config->free(settings);

@@ -13,6 +13,8 @@
 #include <grpc/byte_buffer_reader.h>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "core/capability.h"
 #include "core/service.h"
 #include "worker/call.h"
 #include "worker/codec.h"
@@ -37,6 +39,12 @@ struct call {
 	bool counted;	/* in server->calls */
 	int cancelled;	/* written by the core */
 	size_t backend; /* of `op`, once routed */
+
+	struct call *parked, **link; /* in server->parked while link is set */
+	int64_t token_until_us;	     /* wall clock */
+	bool given_up;		     /* the driver was told */
+	enum err refusal;	     /* while it waited its token went bad; ERR_OK = not */
+	const char *refusal_text;
 
 	grpc_call *call;
 	grpc_metadata_array metadata;
@@ -218,6 +226,10 @@ static void answer(struct call *call)
 {
 	call->granted = call->op.kind == OP_ACQUIRE && call->op.answer.result == ERR_OK &&
 			!call->op.answer.repeated;
+	if (call->refusal) {
+		call->op.answer.result = call->refusal;
+		call->op.answer.text = call->refusal_text;
+	}
 	reply(call);
 }
 
@@ -241,7 +253,8 @@ static void finish(struct call *call)
 {
 	if (--call->pending > 0)
 		return;
-	if (call->granted && (call->cancelled || call->send_failed) && !call->server->shut)
+	if (call->granted && (call->cancelled || call->send_failed || call->refusal) &&
+	    !call->server->shut)
 		undo(call);
 	else
 		destroy(call);
@@ -269,8 +282,9 @@ static bool decode(struct call *call, struct service_input *input)
 static enum err work(struct call *call)
 {
 	struct op *op = &call->op;
+	const struct capability *capability;
 	struct service_input input;
-	enum err err = identity_check(op, &call->metadata);
+	enum err err = identity_check(&call->server->identity, op, &call->metadata, &capability);
 
 	if (err != ERR_OK)
 		return err;
@@ -278,12 +292,119 @@ static enum err work(struct call *call)
 		op->answer.text = "malformed request";
 		return op->answer.result = ERR_INVALID_ARGUMENT;
 	}
+	call->token_until_us = capability ? capability->expires_us : CLOCK_NEVER;
 	if ((err = service_check(op, &input, &call->server->settings->limits)) != ERR_OK ||
+	    (capability && (err = capability_allow(capability, op)) != ERR_OK) ||
 	    (err = service_route(op, call->server->settings, &call->backend)) != ERR_OK)
 		return err;
 	if (call->server->draining && op->kind == OP_ACQUIRE)
 		return op->answer.result = ERR_DRAINING;
 	return driver_of(call)->submit(call->server->driver[call->backend], op);
+}
+
+static void unpark(struct call *call)
+{
+	if (!call->link)
+		return;
+	*call->link = call->parked;
+	if (call->parked)
+		call->parked->link = call->link;
+	call->link = NULL;
+}
+
+static void push(struct call **list, struct call *call)
+{
+	call->parked = *list;
+	call->link = list;
+	if (call->parked)
+		call->parked->link = &call->parked;
+	*list = call;
+}
+
+/* What is answered soon by itself needs no second look. */
+static void park(struct call *call)
+{
+	if (call->server->identity.state && call->op.kind == OP_ACQUIRE &&
+	    call->op.request.wait_us > 0)
+		push(&call->server->parked, call);
+}
+
+static void give_up(struct call *call)
+{
+	if (call->given_up)
+		return;
+	call->given_up = true;
+	driver_of(call)->cancel(call->server->driver[call->backend], &call->op);
+}
+
+/* The answer comes when the driver has let go; a grant that was faster is undone after it. */
+static void refuse_parked(struct call *call, enum err err, const char *text)
+{
+	unpark(call);
+	call->refusal = err;
+	call->refusal_text = text;
+	give_up(call);
+}
+
+/* On a copy: the driver still holds the op. */
+static enum err recheck(struct call *call, const char **text)
+{
+	const struct capability *capability;
+	struct op probe = call->op;
+	enum err err =
+	    identity_check(&call->server->identity, &probe, &call->metadata, &capability);
+
+	if (err == ERR_OK && capability)
+		err = capability_allow(capability, &probe);
+	if (err == ERR_OK && !bytes_equal(probe.request.owner, call->op.request.owner)) {
+		err = ERR_TOKEN_INVALID;
+		probe.answer.text = "invalid token: it is another owner's now";
+	}
+	call->token_until_us = capability ? capability->expires_us : CLOCK_NEVER;
+	*text = probe.answer.text;
+	return err;
+}
+
+void call_recheck_parked(struct server *server)
+{
+	struct call *kept = NULL, *call;
+
+	while ((call = server->parked)) {
+		const char *text = NULL;
+		enum err err = recheck(call, &text);
+
+		if (err != ERR_OK) {
+			refuse_parked(call, err, text);
+		} else {
+			unpark(call);
+			push(&kept, call);
+		}
+	}
+	server->parked = kept;
+	if (kept)
+		kept->link = &server->parked;
+}
+
+void call_expire_parked(struct server *server)
+{
+	struct call *kept = NULL, *call;
+	int64_t wall_us;
+
+	if (!server->parked || clock_boot_us() < server->tokens_us)
+		return;
+	server->tokens_us = clock_boot_us() + CLOCK_SECOND;
+	wall_us = clock_wall_us();
+	while ((call = server->parked)) {
+		if (wall_us >= call->token_until_us) {
+			refuse_parked(call, ERR_TOKEN_EXPIRED, NULL);
+		} else {
+			unpark(call);
+			push(&kept, call);
+		}
+	}
+	server->parked = kept;
+	if (kept)
+		kept->link = &server->parked;
 }
 
 static void accepted(struct tag *tag, bool ok)
@@ -306,6 +427,7 @@ static void accepted(struct tag *tag, bool ok)
 			grpc_byte_buffer_destroy(call->payload);
 		call->payload = NULL;
 		watch_close(call);
+		park(call);
 	} else {
 		answer(call);
 	}
@@ -316,8 +438,10 @@ static void op_done(struct op *op)
 {
 	struct call *call = op->caller;
 
-	if (call->stage == WAITING)
+	if (call->stage == WAITING) {
+		unpark(call);
 		answer(call);
+	}
 	finish(call);
 }
 
@@ -327,7 +451,7 @@ static void closed(struct tag *tag, bool ok)
 
 	(void)ok;
 	if (call->stage == WAITING && call->cancelled)
-		driver_of(call)->cancel(call->server->driver[call->backend], &call->op);
+		give_up(call);
 	finish(call);
 }
 

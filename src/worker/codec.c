@@ -183,6 +183,13 @@ static bool put_handle(struct arena *arena, const struct lease *lease, struct ha
 	return put_metadata(arena, lease, message);
 }
 
+/* Who may use a holder id sees it: the owner, and who may break. */
+static void mask_holder(const struct op *op, const struct lease *lease, struct handle *handle)
+{
+	if (!op->request.may_break && !bytes_equal(op->request.owner, lease->owner))
+		handle->message.holder_id.len = 0;
+}
+
 static bool pack(const ProtobufCMessage *message, grpc_slice *out)
 {
 	*out = grpc_slice_malloc(protobuf_c_message_get_packed_size(message));
@@ -219,6 +226,7 @@ static bool encode_inspect(struct op *op, grpc_slice *out)
 		response.handle = &handle.message;
 		if (!put_handle(op->arena, &op->answer.lease, &handle))
 			return false;
+		mask_holder(op, &op->answer.lease, &handle);
 	}
 	return pack(&response.base, out);
 }
@@ -237,6 +245,7 @@ static bool encode_list(struct op *op, grpc_slice *out)
 	for (size_t i = 0; i < count; i++) {
 		if (!put_handle(op->arena, &op->answer.leases[i], &handles[i]))
 			return false;
+		mask_holder(op, &op->answer.leases[i], &handles[i]);
 		response.leases[i] = &handles[i].message;
 	}
 	if (op->answer.more && count > 0)

@@ -151,6 +151,7 @@ enum err server_start(struct server *server, const struct worker_setup *setup)
 
 	server->setup = setup;
 	server->settings = setup->settings;
+	identity_open(&server->identity, &setup->settings->auth);
 	/* Ours from the start: drivers' threads may wake us before all is ready. */
 	CHECK(pthread_mutex_init(&server->turn, NULL) == 0 &&
 	      pthread_mutex_lock(&server->turn) == 0);
@@ -225,10 +226,13 @@ static void take_orders(struct server *server)
 	/* Nobody keeps a pointer into settings beyond one event; the first ones stay with the
 	 * setup. */
 	if (fresh) {
+		identity_close(&server->identity);
 		if (server->settings != server->setup->settings)
 			server->setup->settings_free(
 			    (struct settings *)(uintptr_t)server->settings);
 		server->settings = fresh;
+		identity_open(&server->identity, &fresh->auth);
+		call_recheck_parked(server);
 		log_configure(fresh->log_level, fresh->log_format, fresh->log_target);
 	}
 	if (atomic_load(&server->drain_wanted) && !server->draining)
@@ -270,6 +274,7 @@ static void look_up(struct server *server)
 {
 	server->attention = false;
 	take_orders(server);
+	call_expire_parked(server);
 	poll_drivers(server);
 	stream_notify(server);
 }
@@ -317,5 +322,6 @@ void server_stop(struct server *server)
 	grpc_channel_destroy(server->lame);
 	grpc_completion_queue_destroy(server->queue);
 	call_free_spares(server);
+	identity_close(&server->identity);
 	free(server->driver);
 }

@@ -11,6 +11,7 @@
 #include <grpc/grpc.h>
 
 #include "core/worker.h"
+#include "worker/identity.h"
 #include "worker/tag.h"
 
 enum { SERVER_METHODS = 5, SERVER_BACKENDS_MAX = 64 };
@@ -20,7 +21,8 @@ struct stream;
 
 struct server {
 	const struct worker_setup *setup;
-	const struct settings *settings;  /* current ones; only the loop looks at them */
+	const struct settings *settings; /* current ones; only the loop looks at them */
+	struct identity identity;
 	_Atomic(struct settings *) fresh; /* from a reload, taken by the loop */
 	atomic_bool drain_wanted;
 
@@ -39,7 +41,9 @@ struct server {
 	int64_t wake_us; /* until when the loop's thread waits at most */
 	bool attention;	 /* the loop must look at its drivers before the next event */
 
-	struct call *spare; /* call objects without a call */
+	struct call *parked; /* calls that wait and must keep their token valid */
+	int64_t tokens_us;   /* when their expiry is looked at next */
+	struct call *spare;  /* call objects without a call */
 	unsigned spare_count;
 	struct stream *streams; /* live health and reflection calls */
 	unsigned calls;		/* accepted and not over yet */

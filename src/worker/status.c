@@ -123,7 +123,7 @@ static void fill_info(struct op *op, struct info *info)
 	add(info, "remainingMs", number_text(op->arena, (answer->lease.remaining_us + 999) / 1000));
 	add(info, "waiters", number_text(op->arena, answer->waiters));
 	add(info, "fencingToken", number_text(op->arena, (int64_t)answer->lease.fencing_token));
-	if (answer->lease.owner.len)
+	if (answer->lease.owner.len && op->request.may_inspect)
 		add(info, "owner", text_of(op->arena, answer->lease.owner));
 }
 

@@ -5,7 +5,7 @@
 
 packages_build=(gcc libc6-dev make autoconf automake pkg-config protobuf-compiler libprotobuf-dev
 	protobuf-c-compiler libprotobuf-c-dev libgrpc-dev libjansson-dev libyaml-dev libpq-dev
-	libunistring-dev libsodium-dev)
+	libunistring-dev libsodium-dev libcjose-dev)
 packages_client=(python3 python3-grpcio python3-protobuf protobuf-compiler-grpc)
 packages_test=(libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-pip
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy

@@ -227,6 +227,8 @@ static void handoff(char **argument)
 		has = wants;
 		wants = last;
 	}
+	pg_player_release(has);
+	until_idle(has);
 	printf("handoffs=%llu p50_us=%.0f p99_us=%.0f\n", (unsigned long long)latency.total,
 	       (double)histogram_percentile(&latency, 0.5) / 1e3,
 	       (double)histogram_percentile(&latency, 0.99) / 1e3);

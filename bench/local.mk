@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make bench`: not a test. Needs libnghttp2-dev and liblmdb-dev.
-bench_programs = bench/leasebench bench/bench-echo bench/bench-table
+bench_programs = bench/leasebench bench/bench-echo bench/bench-table bench/bench-pg
 EXTRA_PROGRAMS += $(bench_programs)
-EXTRA_DIST += bench/run.py
+EXTRA_DIST += bench/run.py bench/postgres.py
 
 bench_cflags = $(AM_CFLAGS) $(GRPC_CFLAGS) $(PROTOBUF_C_CFLAGS)
 bench_die = bench/die.c bench/die.h
@@ -24,6 +24,12 @@ bench_bench_echo_LDADD = $(GRPC_LIBS)
 bench_bench_table_SOURCES = bench/table.c bench/lmdb_table.c bench/lmdb_table.h $(bench_die)
 bench_bench_table_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_bench_table_LDADD = libshm.a libcore.a libbase.a $(JANSSON_LIBS) -llmdb $(LIBS)
+
+bench_bench_pg_SOURCES = bench/pg_load.c bench/pg_host.c bench/pg_host.h $(bench_die) \
+	bench/histogram.c bench/histogram.h
+bench_bench_pg_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_bench_pg_CFLAGS = $(AM_CFLAGS) $(PQ_CFLAGS)
+bench_bench_pg_LDADD = libpg.a libcore.a libbase.a $(PQ_LIBS) $(JANSSON_LIBS) $(LIBS)
 
 .PHONY: bench
 bench: leased $(bench_programs)

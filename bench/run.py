@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import postgres
+
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".")
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
@@ -194,6 +196,8 @@ def main():
         subprocess.run([program("bench/bench-table"), leases, str(min(ROUNDS, 3)),
                         str(SECONDS / 2)], check=True)
     handoff()
+    sys.stdout.flush()
+    postgres.main()
 
 
 if __name__ == "__main__":

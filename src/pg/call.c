@@ -243,6 +243,18 @@ void pg_call_settle(struct pg_engine *engine, struct pg_ticket *ticket)
 	pg_call_answer(engine, call, ERR_OK);
 }
 
+/* FNV-1a. Nothing but the order of locks hangs on it. */
+static uint64_t order_of(struct bytes name_space, struct bytes key)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < name_space.len; i++)
+		hash = (hash ^ name_space.data[i]) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < key.len; i++)
+		hash = (hash ^ key.data[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 void pg_call_start(struct pg_engine *engine, struct pg_call *call)
 {
 	struct op *op = call->op;
@@ -259,6 +271,7 @@ void pg_call_start(struct pg_engine *engine, struct pg_call *call)
 	pg_timers_set(&engine->timers, &call->timer,
 		      call->submitted_us + engine->shared->timeout_us);
 	call->ticket.kind = pg_kinds_of(op->kind);
+	call->ticket.order = order_of(op->request.name_space, op->request.key);
 	key = op->kind == OP_ACQUIRE ? pg_keys_find(engine, op->request.name_space, op->request.key)
 				     : NULL;
 	/* It never overtakes those who wait: it may only look. */

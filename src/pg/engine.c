@@ -214,7 +214,7 @@ static void send_from(struct pg_engine *engine, struct pg_tickets *list)
 
 		if (!link)
 			return;
-		pg_link_send(engine, link, pg_tickets_take(list));
+		pg_link_send_group(engine, link, list);
 	}
 }
 

@@ -99,8 +99,11 @@ static void acquire_answer(struct pg_engine *engine, struct pg_ticket *ticket,
 		answer_held(engine, call, result);
 }
 
-const struct pg_ticket_kind pg_acquire_kind = {
-    .send = acquire_send, .answer = acquire_answer, .settle = pg_call_settle, .grants = true};
+const struct pg_ticket_kind pg_acquire_kind = {.send = acquire_send,
+					       .answer = acquire_answer,
+					       .settle = pg_call_settle,
+					       .grants = true,
+					       .joins = true};
 
 /* --- inspect, and an acquire that may only look ---------------------------------------------- */
 
@@ -143,7 +146,7 @@ static void inspect_answer(struct pg_engine *engine, struct pg_ticket *ticket,
 }
 
 const struct pg_ticket_kind pg_inspect_kind = {
-    .send = inspect_send, .answer = inspect_answer, .settle = pg_call_settle};
+    .send = inspect_send, .answer = inspect_answer, .settle = pg_call_settle, .joins = true};
 
 static void peek_answer(struct pg_engine *engine, struct pg_ticket *ticket, enum pg_verdict verdict,
 			const PGresult *result)
@@ -206,7 +209,7 @@ static void renew_answer(struct pg_engine *engine, struct pg_ticket *ticket,
 }
 
 const struct pg_ticket_kind pg_renew_kind = {
-    .send = renew_send, .answer = renew_answer, .settle = pg_call_settle};
+    .send = renew_send, .answer = renew_answer, .settle = pg_call_settle, .joins = true};
 
 /* --- release --------------------------------------------------------------------------------- */
 
@@ -263,7 +266,7 @@ static void release_answer(struct pg_engine *engine, struct pg_ticket *ticket,
 }
 
 const struct pg_ticket_kind pg_release_kind = {
-    .send = release_send, .answer = release_answer, .settle = release_settle};
+    .send = release_send, .answer = release_answer, .settle = release_settle, .joins = true};
 
 const struct pg_ticket_kind *pg_kinds_of(enum op_kind kind)
 {

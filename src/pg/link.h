@@ -23,7 +23,8 @@ struct pg_link {
 	struct pg_tickets flying;
 	/* Grants whose outcome is unknown: not asked again before the old session has ended. */
 	struct pg_tickets limbo;
-	PGresult *result; /* of the first in flight, until its Sync */
+	struct pg_ticket *reading; /* whose results come next; NULL = the first in flight's */
+	unsigned groups;	   /* transactions in flight */
 };
 
 /* Takes over a session that was made for this link. What was in limbo gets PG_LOST. */
@@ -33,8 +34,13 @@ void pg_link_up(struct pg_engine *engine, struct pg_link *link, struct pg_sessio
  */
 void pg_link_drop(struct pg_engine *engine, struct pg_link *link, const char *why);
 
-/* Sends `ticket` on this link. */
+/* Sends `ticket` on this link, in a transaction of its own. */
 void pg_link_send(struct pg_engine *engine, struct pg_link *link, struct pg_ticket *ticket);
+
+/* Sends the first of `list`, and what stands behind it and may share its transaction: one commit,
+ * one Sync, one answer on the wire for all. All of it works or nothing; then each is told PG_AGAIN
+ * and goes alone. */
+void pg_link_send_group(struct pg_engine *engine, struct pg_link *link, struct pg_tickets *list);
 
 /* Reads what has come and answers tickets. */
 void pg_link_read(struct pg_engine *engine, struct pg_link *link);

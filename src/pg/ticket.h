@@ -20,7 +20,8 @@ struct pg_tickets {
 };
 
 struct pg_ticket_kind {
-	/* Sends the statement by pg_params_send; false when the connection is broken. */
+	/* Sends the statement by pg_params_send, without its Sync; false when the connection
+	 * is broken. */
 	bool (*send)(struct pg_engine *engine, struct pg_ticket *ticket, PGconn *pg);
 	/* What came of it. `result` only with PG_DONE and PG_REFUSED, borrowed. With PG_LOST
 	 * nothing will come any more, and all sessions that could still run the statement have
@@ -30,6 +31,7 @@ struct pg_ticket_kind {
 	/* Only after pg_barrier_hold: the answer is durable now. The ticket is idle. */
 	void (*settle)(struct pg_engine *engine, struct pg_ticket *ticket);
 	bool grants; /* may take a lease: kept off the first connection, see pg_link_pick */
+	bool joins;  /* may share a transaction with others, see pg_link_send_group */
 };
 
 struct pg_ticket {
@@ -39,6 +41,10 @@ struct pg_ticket {
 	unsigned link;	 /* index of the connection it was last sent on */
 	int64_t sent_us; /* when it was sent, or when it may be sent again */
 	bool flying;	 /* sent, and not answered */
+	bool alone;	 /* a group with it failed: not again with others */
+	bool ends;	 /* flying: its Sync follows, its transaction ends */
+	uint64_t order;	 /* the same for the same key on all hosts: rows are locked in this order */
+	PGresult *result; /* flying: what came of it, until the Sync */
 };
 
 void pg_tickets_add(struct pg_tickets *list, struct pg_ticket *ticket);

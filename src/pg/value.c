@@ -63,8 +63,7 @@ void pg_params_count(struct pg_params *params, int64_t value)
 bool pg_params_send(const struct pg_params *params, PGconn *pg, const char *statement)
 {
 	return PQsendQueryPrepared(pg, statement, params->count, params->value, params->length,
-				   params->format, 1) == 1 &&
-	       PQpipelineSync(pg) == 1;
+				   params->format, 1) == 1;
 }
 
 int32_t pg_value_int(const PGresult *result, int row, int column)

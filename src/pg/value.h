@@ -29,8 +29,8 @@ void pg_params_interval(struct pg_params *params, int64_t us);
 void pg_params_bool(struct pg_params *params, bool value);
 void pg_params_count(struct pg_params *params, int64_t value);
 
-/* Queues a prepared statement in the pipeline, with a Sync of its own: it is a transaction of its
- * own. False when the connection is broken. Does not block. */
+/* Queues a prepared statement in the pipeline; a Sync must follow. False when the connection is
+ * broken. Does not block. */
 bool pg_params_send(const struct pg_params *params, PGconn *pg, const char *statement);
 
 /* One column of a row of a binary result. A NULL, or a value of another size, is 0 or empty. */

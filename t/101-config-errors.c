@@ -139,7 +139,7 @@ Test(config_errors, values_of_the_wrong_kind_or_size_are_named)
 	     "    server: { state_dir: state }\n"
 	     "                         ^~~~~\n"},
 	    {"auth: { verifier: tokens }\n",
-	     "f.yaml:1:19: error: auth.verifier: unknown value \"tokens\" (known: none)\n"
+	     "f.yaml:1:19: error: auth.verifier: auth.tokens_file is needed\n"
 	     "    auth: { verifier: tokens }\n"
 	     "                      ^~~~~~\n"},
 	    {"server: { grpc: { tls: { cert_file: /c } } }\n",

@@ -10,6 +10,7 @@ declare -A may=(
 	[shm]='base core shm'
 	[pg]='base core pg'
 	[auth]='base core auth'
+	[token]='base core auth config token'
 	[worker]='base core worker'
 	[admin]='base core admin'
 	[master]='base core master'

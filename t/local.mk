@@ -187,3 +187,12 @@ t_hot_path_CFLAGS = $(core_test_cflags) $(GRPC_CFLAGS)
 t_hot_path_LDADD = libworker.a libproto.a libshm.a libcore.a libbase.a \
 	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(JANSSON_LIBS) $(LIBS)
 EXTRA_DIST += t/lib/instructions.txt
+
+# Capabilities (t/4*).
+if HAVE_CRITERION
+check_PROGRAMS += t/410-auth
+TESTS += t/410-auth
+endif
+t_410_auth_SOURCES = t/410-auth.c
+t_410_auth_CFLAGS = $(core_test_cflags)
+t_410_auth_LDADD = libauth.a libcore.a libbase.a $(CRITERION_LIBS) $(JANSSON_LIBS) $(CJOSE_LIBS) $(LIBS)

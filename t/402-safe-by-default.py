@@ -67,7 +67,7 @@ BAD = [
      "no RSA key"),
     ("auth: { verifier: tokens, tokens_file: tokens.yaml }", "must be absolute"),
     ("auth: { verifier: tokens, tokens_file: @/missing.yaml }", "No such file"),
-    ("auth: { verifier: tokens, tokens_file: @ }", "everybody may read"),
+    ("auth: { verifier: tokens, tokens_file: @ }", "Is a directory"),
 ]
 
 

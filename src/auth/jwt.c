@@ -132,7 +132,7 @@ static bool fits(struct arena *arena, const struct jwt_key *key, struct bytes to
 	return good;
 }
 
-bool jwt_verify(struct arena *arena, struct jwt_key *const *key, size_t count, struct bytes token,
+bool jwt_verify(struct arena *arena, const struct jwt_keys *keys, struct bytes token,
 		struct bytes *claims, const char **why)
 {
 	char algorithm[8];
@@ -141,11 +141,11 @@ bool jwt_verify(struct arena *arena, struct jwt_key *const *key, size_t count, s
 	*why = "it is no JSON Web Token";
 	if (!strict(token) || !read_header(header_of(arena, token), algorithm, sizeof algorithm))
 		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(key[i]->algorithm, algorithm) != 0)
+	for (size_t i = 0; i < keys->count; i++) {
+		if (strcmp(keys->key[i]->algorithm, algorithm) != 0)
 			continue;
 		pinned = true;
-		if (fits(arena, key[i], token, claims))
+		if (fits(arena, keys->key[i], token, claims))
 			return true;
 	}
 	*why = pinned ? "its signature is not by a key that is known here"

@@ -14,9 +14,15 @@ struct jwt_key;
 struct jwt_key *jwt_key_open(const struct auth_key *key, const char **wrong);
 void jwt_key_close(struct jwt_key *key);
 
+/* All keys of a configuration. */
+struct jwt_keys {
+	struct jwt_key **key;
+	size_t count;
+};
+
 /* The claims of `token` in `arena` when it is signed by one of the keys; false with *why (static)
  * when not. Does not block. */
-bool jwt_verify(struct arena *arena, struct jwt_key *const *key, size_t count, struct bytes token,
+bool jwt_verify(struct arena *arena, const struct jwt_keys *keys, struct bytes token,
 		struct bytes *claims, const char **why);
 
 #endif

@@ -13,7 +13,7 @@
 struct verifier_state {
 	const struct auth_settings *auth;
 	struct cache *cache;  /* NULL for opaque tokens: looking them up is as cheap */
-	struct jwt_key **jwt; /* AUTH_JWT: one per key */
+	struct jwt_keys jwt;  /* AUTH_JWT: one per key */
 	struct arena scratch; /* of one verification */
 };
 
@@ -34,9 +34,9 @@ static const char *key_wrong(const struct auth_key *key)
 
 static void close_state(struct verifier_state *state)
 {
-	for (size_t i = 0; state->jwt && i < state->auth->key_count; i++)
-		jwt_key_close(state->jwt[i]);
-	free(state->jwt);
+	for (size_t i = 0; i < state->jwt.count; i++)
+		jwt_key_close(state->jwt.key[i]);
+	free(state->jwt.key);
 	cache_close(state->cache);
 	free(state);
 }
@@ -46,11 +46,15 @@ static bool open_keys(struct verifier_state *state)
 	const struct auth_settings *auth = state->auth;
 	const char *wrong;
 
-	state->jwt = calloc(auth->key_count + 1, sizeof(struct jwt_key *));
-	for (size_t i = 0; state->jwt && i < auth->key_count; i++)
-		if (!(state->jwt[i] = jwt_key_open(&auth->key[i], &wrong)))
+	state->jwt.key = calloc(auth->key_count + 1, sizeof(struct jwt_key *));
+	for (; state->jwt.key && state->jwt.count < auth->key_count; state->jwt.count++) {
+		struct jwt_key *key = jwt_key_open(&auth->key[state->jwt.count], &wrong);
+
+		if (!key)
 			return false;
-	return state->jwt != NULL;
+		state->jwt.key[state->jwt.count] = key;
+	}
+	return state->jwt.key != NULL;
 }
 
 static struct verifier_state *open_state(const struct auth_settings *auth)
@@ -95,8 +99,7 @@ static const struct capability *verify_new(struct verifier_state *state, struct 
 	struct bytes claims;
 
 	if (!(text ? by_paseto(state, token, &claims, why)
-		   : jwt_verify(&state->scratch, state->jwt, state->auth->key_count, token, &claims,
-				why)))
+		   : jwt_verify(&state->scratch, &state->jwt, token, &claims, why)))
 		return NULL;
 	entry = cache_clear_entry(state->cache, hash, wall_us);
 	if (claims_read(&entry->arena, claims, text ? CLAIMS_TEXT : CLAIMS_NUMBER,

@@ -55,13 +55,14 @@ static bool judge_op(struct reader *reader, const struct node *node, const char 
 {
 	static const char *const known[] = {"lease.acquire", "lease.renew", "lease.release",
 					    "lease.inspect", "lease.list",  "lease.break"};
+	const size_t block = strlen("lease.");
 	struct guess guess;
 
 	if (capability_op(bytes_of(node->text)))
 		return true;
 	guess_init(&guess, node->text);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		guess_offer(&guess, known[i]);
+		guess_offer(&guess, known[i] + (strchr(node->text, '.') ? 0 : block));
 	reader_error(reader, node, guess.best, "%s: unknown op \"%s\"", path, node->text);
 	return false;
 }

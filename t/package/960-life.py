@@ -151,8 +151,8 @@ def test_a_removed_package_keeps_what_a_purged_one_loses():
         said = machine.must("dpkg", "-r", "leased")
         assert master(machine) is None, said
         assert machine.do("pgrep", "-x", "leased") == (1, ""), said
-        assert machine.do("/etc/init.d/leased", "start") == (0, "")
-        assert machine.do("/etc/init.d/leased", "status")[0] == 3
+        assert machine.do("dash", "/etc/init.d/leased", "start") == (0, "")
+        assert machine.do("dash", "/etc/init.d/leased", "status")[0] == 3
         for path in (CONFIG, "/etc/leased/tokens.yaml", "/var/lib/leased"):
             assert os.path.exists(machine.path(path)), path
         machine.must("sh", "-c", "dpkg -i /packages/leased_*")

@@ -77,6 +77,7 @@ class Machine:
     """A fresh system that runs; /packages in it has the packages."""
 
     def __init__(self, packages):
+        self.pid = None
         self.root = tempfile.mkdtemp(prefix="leased-chroot-")
         os.chmod(self.root, 0o755)
         run("tar", "-C", self.root, "-xf", base(packages))
@@ -86,11 +87,12 @@ class Machine:
         # Without an init system nothing would be started: this says that one is there.
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 0\n")
         os.chmod(self.path("/usr/sbin/policy-rc.d"), 0o755)
-        # "up" is said when the namespaces are furnished; the first process keeps them.
+        # "up" is said when the namespaces are furnished. The first process keeps them, and buries
+        # the orphans: a shell does while it waits.
         self.first = subprocess.Popen(
             ["unshare", "--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "sh", "-ec",
              'ip link set lo up; mount -t proc proc "$1/proc"; mount -t tmpfs tmpfs "$1/dev/shm"; '
-             'mount -t tmpfs tmpfs "$1/run"; echo up; exec chroot "$1" sleep 100000',
+             'mount -t tmpfs tmpfs "$1/run"; echo up; exec chroot "$1" sh -c "while sleep 1; do :; done"',
              "-", self.root], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=ENV)
         assert self.first.stdout.readline() == "up\n"
         with open(f"/proc/{self.first.pid}/task/{self.first.pid}/children", encoding="ascii") as file:
@@ -106,7 +108,8 @@ class Machine:
         shutil.rmtree(self.root)
 
     def path(self, name):
-        return self.root + name
+        """As this process sees it; with what is mounted inside once that runs."""
+        return (f"/proc/{self.pid}/root" if self.pid else self.root) + name
 
     def command(self, *words):
         return ["nsenter", "--target", self.pid, "--mount", "--net", "--pid", "--ipc", "chroot",

@@ -148,11 +148,11 @@ def test_a_removed_package_keeps_what_a_purged_one_loses():
     with installed() as machine:
         lease = acquire(machine, "locks/a")
         token = int(lease["fencingToken"])
-        machine.must("dpkg", "-r", "leased")
-        assert master(machine) is None
-        assert machine.do("pgrep", "-x", "leased")[0] == 1
-        assert machine.do("/etc/init.d/leased", "start") == (0, "")
-        assert machine.do("/etc/init.d/leased", "status")[0] == 3
+        said = machine.must("dpkg", "-r", "leased")
+        assert master(machine) is None, said
+        assert machine.do("pgrep", "-x", "leased") == (1, ""), said
+        assert machine.do("dash", "/etc/init.d/leased", "start") == (0, "")
+        assert machine.do("dash", "/etc/init.d/leased", "status")[0] == 3
         for path in (CONFIG, "/etc/leased/tokens.yaml", "/var/lib/leased"):
             assert os.path.exists(machine.path(path)), path
         machine.must("sh", "-c", "dpkg -i /packages/leased_*")
@@ -172,8 +172,8 @@ def test_a_purge_with_the_server_running_and_its_files_edited_leaves_nothing_run
     with installed() as machine:
         machine.write(CONFIG, machine.read(CONFIG) + "nonsense: true\n")
         machine.write("/etc/leased/own.yaml", "")
-        machine.must("dpkg", "-P", "leased")
-        assert machine.do("pgrep", "-x", "leased")[0] == 1
+        said = machine.must("dpkg", "-P", "leased")
+        assert machine.do("pgrep", "-x", "leased") == (1, ""), said
         assert os.listdir(machine.path("/etc/leased")) == ["own.yaml"]
 
 

@@ -145,7 +145,7 @@ t_220_memory_threads_LDADD = libshm.a libcore.a libbase.a $(JANSSON_LIBS) $(LIBS
 
 # The postgres driver (t/7*-pg-*): each program starts a Postgres of its own.
 if HAVE_CRITERION
-pg_tests = t/700-pg-basics t/701-pg-waiters t/710-pg-faults t/711-pg-outage \
+pg_tests = t/700-pg-basics t/701-pg-waiters t/702-pg-groups t/710-pg-faults t/711-pg-outage \
 	t/720-pg-threads
 check_PROGRAMS += $(pg_tests)
 TESTS += $(pg_tests)
@@ -164,6 +164,10 @@ t_701_pg_waiters_SOURCES = t/701-pg-waiters.c $(pg_test_lib)
 t_701_pg_waiters_CPPFLAGS = $(pg_test_cppflags)
 t_701_pg_waiters_CFLAGS = $(core_test_cflags)
 t_701_pg_waiters_LDADD = $(pg_test_libs)
+t_702_pg_groups_SOURCES = t/702-pg-groups.c $(pg_test_lib)
+t_702_pg_groups_CPPFLAGS = $(pg_test_cppflags)
+t_702_pg_groups_CFLAGS = $(core_test_cflags)
+t_702_pg_groups_LDADD = $(pg_test_libs)
 t_710_pg_faults_SOURCES = t/710-pg-faults.c $(pg_test_lib)
 t_710_pg_faults_CPPFLAGS = $(pg_test_cppflags)
 t_710_pg_faults_CFLAGS = $(core_test_cflags)

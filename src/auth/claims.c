@@ -40,7 +40,9 @@ static bool zone(const char **at, int64_t *offset)
 	if ((first != '+' && first != '-') || !two_digits(at, 23, &hours) || !sign(at, ':') ||
 	    !two_digits(at, 59, &minutes))
 		return false;
-	*offset = (hours * 3600 + minutes * 60) * (first == '+' ? 1 : -1);
+	*offset = hours * INT64_C(3600) + minutes * INT64_C(60);
+	if (first == '-')
+		*offset = -*offset;
 	return true;
 }
 

@@ -104,7 +104,7 @@ static bool read_header(struct bytes json, char *algorithm, size_t size)
 		    !json_object_get(root, "b64") && !json_object_get(root, "zip");
 
 	if (good)
-		strcpy(algorithm, name);
+		memcpy(algorithm, name, strlen(name) + 1);
 	json_decref(root);
 	return good;
 }

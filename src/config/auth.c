@@ -7,7 +7,7 @@
 
 #include "config/reader.h"
 
-enum { KEYS_MAX = 32, KEY_BYTES = 32 };
+enum { KEYS_MAX = 32, KEY_BYTES = 32, KEY_DIGITS = 64 };
 
 static const struct option_spec algorithm_spec = {
     "alg",
@@ -41,7 +41,7 @@ static void read_paseto_key(struct reader *reader, const struct node *node, cons
 	if (!bytes || !reader_text(reader, node, path))
 		return;
 	if (sodium_hex2bin(bytes, KEY_BYTES, node->text, node->len, NULL, &len, NULL) != 0 ||
-	    len != KEY_BYTES || node->len != 2 * KEY_BYTES) {
+	    len != KEY_BYTES || node->len != KEY_DIGITS) {
 		reader_error(reader, node, NULL, "%s: a public key is 64 hexadecimal digits", path);
 		return;
 	}

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "config/reader.h"
 
-enum { TOKENS_MAX = 10000, LIST_MAX = 256, ID_MAX_BYTES = 128 };
+enum { TOKENS_MAX = 10000, LIST_MAX = 256, ID_MAX_BYTES = 128, HASH_DIGITS = 64 };
 
 static const struct option_spec ttl_spec = {"max_ttl",	      OPTION_DURATION,	   {.number = 0},
 					    LIMITS_TTL_LEAST, LIMITS_MAX_TTL_MOST, NULL};
@@ -154,7 +154,7 @@ static void read_hash(struct reader *reader, const struct node *node, const char
 	if (!reader_text(reader, node, path))
 		return;
 	crypto_hash_sha256(empty, &nothing, 0);
-	if (node->len != 2 * AUTH_HASH ||
+	if (node->len != HASH_DIGITS ||
 	    sodium_hex2bin(token->sha256, AUTH_HASH, node->text, node->len, NULL, &len, NULL) !=
 		0 ||
 	    len != AUTH_HASH)

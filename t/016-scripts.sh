@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib/tap.sh"
 
 shells() {
-	shellcheck -S warning -x -P SCRIPTDIR quickstart check .ci/run t/*.sh t/lib/*.sh t/interop/*.sh \
+	shellcheck -S warning -x -P SCRIPTDIR quickstart check .ci/run t/*.sh t/lib/*.sh t/interop/*.sh debian/leased.init debian/*.post* debian/tests/[!c]* \
 		examples/*/*.sh
 }
 python() {

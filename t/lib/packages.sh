@@ -11,6 +11,10 @@ packages_test=(python3-cryptography libcriterion-dev liblmdb-dev python3-pytest 
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy
 	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git
 	postgresql-15 postgresql-contrib pgbouncer valgrind)
+# For make deb, and for the tests of what it makes.
+packages_deb=(dpkg-dev debhelper dh-apparmor dh-python pybuild-plugin-pyproject python3-all
+	python3-setuptools python3-wheel)
+packages_deb+=(lintian debootstrap apparmor systemd)
 
 say() {
 	printf '== %s\n' "$*"

@@ -9,7 +9,7 @@ packages_build=(gcc libc6-dev make autoconf automake pkg-config protobuf-compile
 packages_client=(python3 python3-grpcio python3-protobuf protobuf-compiler-grpc)
 packages_test=(python3-cryptography libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-pip
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy
-	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git
+	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git openssl
 	postgresql-15 postgresql-contrib pgbouncer valgrind)
 # For make deb, and for the tests of what it makes.
 packages_deb=(dpkg-dev debhelper dh-apparmor dh-python pybuild-plugin-pyproject python3-all

@@ -28,7 +28,7 @@ class Database:
     def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="leased-bench-pg-")
         self.dsn = self._script("start", "shared_preload_libraries='pg_stat_statements'",
-                                "shared_buffers=256MB").strip()
+                                "pg_stat_statements.track='none'", "shared_buffers=256MB").strip()
         self.one("CREATE EXTENSION pg_stat_statements")
 
     def _script(self, what, *more):
@@ -191,8 +191,23 @@ class Talk:
         self.process.stdout.close()
 
 
+def disk_us(database):
+    """What the disk takes for one small synchronous write, median."""
+    took = []
+    path = os.path.join(database.directory, "probe")
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(200):
+            file.seek(0)
+            file.write(b"x" * 8192)
+            before = time.monotonic()
+            os.fdatasync(file.fileno())
+            took.append(time.monotonic() - before)
+    return statistics.median(took) * 1e6
+
+
 def handoff(database):
     print("\nHand-off between two hosts, nothing else going on (release sent -> grant received)")
+    print(f"    fdatasync of 8 kB takes {disk_us(database):.0f} us, median")
     for durability in ("async", "barrier"):
         rounds = [load(database, "handoff", durability, SECONDS * 2) for _ in range(ROUNDS)]
         best = min(rounds, key=lambda one: one["p50_us"])
@@ -206,6 +221,8 @@ def waiting(database):
     print("\n1,000 waiters in one worker, for 5 s (aim: at most 20 statements/s)")
     ours = ("SELECT coalesce(sum(calls), 0) FROM pg_stat_statements WHERE query !~"
             " 'pg_stat_statements'")
+    database.one("ALTER SYSTEM SET pg_stat_statements.track = 'top'")
+    database.one("SELECT pg_reload_conf()")
     for keys in (1, 1000):
         database.one("UPDATE leases SET expires_at = clock_timestamp()")
         with Talk(database, "waiters", 1000, keys, 5) as talk:
@@ -215,6 +232,8 @@ def waiting(database):
             count = float(database.one(ours)) - before
         print(f"    on {keys:4} keys: {count / 5:.1f} statements/s, {waiters:.0f} still wait",
               flush=True)
+    database.one("ALTER SYSTEM RESET pg_stat_statements.track")
+    database.one("SELECT pg_reload_conf()")
 
 
 def churn(database):

@@ -260,8 +260,8 @@ static int64_t next_turn(const struct pg_engine *engine)
 		at = earlier(at, engine->flush.due_us);
 	if (engine->waiting && !engine->up)
 		at = earlier(at, engine->heard_us + timeout + 1);
-	if (engine->stopping)
-		at = earlier(at, engine->stop_us);
+	if (engine->stopping) /* only for what is still to be taken back */
+		at = engine->undoing && engine->up ? earlier(at, engine->stop_us) : engine->now;
 	for (unsigned i = 0; i < engine->links; i++) {
 		const struct pg_link *link = &engine->link[i];
 		int64_t since = pg_link_silent_since(link);

@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "config.h"
+#include "admin/admin.h"
 #include "auth/verifier.h"
 #include "config/config.h"
 #include "master/daemon.h"
@@ -219,8 +220,11 @@ static bool go_behind(struct master_setup *setup)
 
 static int serve(const struct options *options, struct settings *settings, char *const *argv)
 {
-	struct master_setup setup = {
-	    .worker_run = worker_run, .config = &reading, .argv = argv, .ready = -1};
+	struct master_setup setup = {.worker_run = worker_run,
+				     .admin_run = admin_run,
+				     .config = &reading,
+				     .argv = argv,
+				     .ready = -1};
 	char *pidfile = options->pidfile ? absolute(options->pidfile) : NULL;
 	char *directory = getcwd(NULL, 0);
 	int status = MASTER_EXIT_SYSTEM;

@@ -6,7 +6,7 @@
 
 build=${LEASED_BUILD:-build}
 flags="-std=c17 -pthread -DHAVE_CONFIG_H -I src -I $build -I $build/src -I $build/proto
-	$(pkg-config --cflags grpc libprotobuf-c jansson yaml-0.1 libpq cjose)"
+	$(pkg-config --cflags grpc libprotobuf-c jansson yaml-0.1 libpq cjose libmicrohttpd)"
 # The analyzer's default of 225000 nodes per function takes minutes and finds the same.
 [ "${LEASED_TEST_FULL:-}" = 1 ] || flags+=" -Xclang -analyzer-config -Xclang max-nodes=40000"
 export flags

@@ -78,7 +78,7 @@ static int stripe_of(pid_t pid)
 static void use_others(void)
 {
 	struct shm_op one;
-	char key[16];
+	char key[32];
 	enum err err = ERR_BACKEND_DOWN;
 
 	for (int i = 0; i < 4 && err != ERR_OK; i++) {

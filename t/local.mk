@@ -51,7 +51,7 @@ t_102_config_LDADD = $(config_test_libs)
 check_PROGRAMS += t/stub-leased
 t_stub_leased_SOURCES = src/main.c t/lib/stub_driver.c t/lib/stub_driver.h t/lib/stub_worker.c
 t_stub_leased_CPPFLAGS = $(config_test_cppflags)
-t_stub_leased_LDADD = libmaster.a libconfig.a libauth.a libpg.a libcore.a libbase.a $(PQ_LIBS) $(CJOSE_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
+t_stub_leased_LDADD = libmaster.a libadmin.a libconfig.a libauth.a libpg.a libcore.a libbase.a $(PQ_LIBS) $(CJOSE_LIBS) $(MICROHTTPD_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(LIBS)
 
 # For ./check and ./quickstart: the published proto as a stock Python client sees it, and the names of
 # the test programs.
@@ -80,8 +80,8 @@ t/wallstep.so: t/lib/wallstep.c
 check_PROGRAMS += t/plain-leased
 t_plain_leased_SOURCES = src/main.c t/lib/plain_driver.c t/lib/plain_driver.h
 t_plain_leased_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/t/lib
-t_plain_leased_LDADD = libmaster.a libworker.a libproto.a libconfig.a libauth.a libpg.a libcore.a libbase.a \
-	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(PQ_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(CJOSE_LIBS) $(LIBS)
+t_plain_leased_LDADD = libmaster.a libadmin.a libworker.a libproto.a libconfig.a libauth.a libpg.a libcore.a libbase.a \
+	$(GRPC_LIBS) $(PROTOBUF_C_LIBS) $(PQ_LIBS) $(YAML_LIBS) $(JANSSON_LIBS) $(CJOSE_LIBS) $(MICROHTTPD_LIBS) $(LIBS)
 .PHONY: print-tsan-tests
 print-tsan-tests:
 	@echo $(TSAN_TESTS)

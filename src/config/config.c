@@ -175,6 +175,7 @@ static void conclude(struct reader *reader)
 	settings->limits.max_wait_us = value[VALUE_MAX_WAIT].number;
 	settings->attached = arena_copy(
 	    &config->arena, (struct bytes){reader->attached.kept, reader->attached.kept_len});
+	settings->metrics_path = value[VALUE_PROMETHEUS_PATH].text;
 	settings->state_dir = value[VALUE_STATE_DIR].text;
 	if (!settings->state_dir)
 		settings->state_dir = default_state_dir(reader);

@@ -195,6 +195,34 @@ static void read_tcp(struct reader *reader, const char *text, const struct node 
 		add_tcp(reader, &address);
 }
 
+/* The address of the metrics: one, and no name, so that nothing is resolved for it. */
+static void read_metrics(struct reader *reader)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_PASSIVE | AI_NUMERICSERV | AI_NUMERICHOST};
+	const char *text = reader->config->value[VALUE_PROMETHEUS_ADDR].text, *wrong;
+	struct address address = {.text = text, .node = reader->value[VALUE_PROMETHEUS_ADDR]};
+	struct addrinfo *found;
+	struct bytes copy;
+
+	if (!text)
+		return;
+	copy = arena_copy(&reader->config->arena,
+			  (struct bytes){(const uint8_t *)text, strlen(text) + 1});
+	wrong = copy.data ? split((char *)copy.data, &address) : "out of memory";
+	if (!wrong && address.host[0]) {
+		if (getaddrinfo(address.host, address.port, &hints, &found) != 0)
+			wrong = "the host must be an address, not a name";
+		else
+			freeaddrinfo(found);
+	}
+	if (wrong)
+		reader_error(reader, address.node, NULL,
+			     "observability.metrics.prometheus.addr: %s", wrong);
+	reader->config->settings.metrics = (struct listen_settings){
+	    .kind = LISTEN_TCP, .host = address.host, .port = address.port, .text = text};
+}
+
 static void read_uds(struct reader *reader, const char *text, const struct node *node)
 {
 	enum { PATH_MOST = sizeof((struct sockaddr_un *)0)->sun_path - 1 };
@@ -243,6 +271,7 @@ void listen_read(struct reader *reader)
 	    reader_memory(reader, LISTEN_MAX, sizeof *config->settings.listen);
 	if (!config->settings.listen)
 		return;
+	read_metrics(reader);
 	config->tcp = read_list(reader, reader->tcp, "server.grpc.tcp", read_tcp);
 	config->uds = read_list(reader, reader->uds, "server.grpc.uds", read_uds);
 	if (!config->tcp || !config->uds)

@@ -70,9 +70,6 @@ void config_log_notes(const struct settings *settings)
 	if (config->address && settings->auth.format == AUTH_NONE)
 		log_warn("anybody who can reach this address may take and break leases",
 			 LOG_TEXT("address", config->address), LOG_TEXT("verifier", "none"));
-	if (config->value[VALUE_PROMETHEUS_ADDR].text)
-		log_info("metrics are not served yet",
-			 LOG_TEXT("addr", config->value[VALUE_PROMETHEUS_ADDR].text));
 	for (size_t i = 0; config->restart[i]; i++)
 		log_warn("a changed key waits for a restart", LOG_TEXT("key", config->restart[i]));
 }

@@ -155,6 +155,9 @@ bool renew_pin(struct config *config, const struct config *old)
 
 	if (!same_list(config->tcp, old->tcp) || !same_list(config->uds, old->uds))
 		config->restart[count++] = "server.grpc";
+	if (!same_text(settings->metrics.text, old->settings.metrics.text) ||
+	    !same_text(settings->metrics_path, old->settings.metrics_path))
+		config->restart[count++] = "observability.metrics.prometheus";
 	if (!same_text(settings->state_dir, old->settings.state_dir))
 		config->restart[count++] = "server.state_dir";
 	if (!same_backends(settings, &old->settings))
@@ -166,6 +169,12 @@ bool renew_pin(struct config *config, const struct config *old)
 	config->tcp = copy_list(&copier, old->tcp);
 	config->uds = copy_list(&copier, old->uds);
 	config->address = copy_text(&copier, old->address);
+	settings->metrics =
+	    (struct listen_settings){.kind = LISTEN_TCP,
+				     .host = copy_text(&copier, old->settings.metrics.host),
+				     .port = copy_text(&copier, old->settings.metrics.port),
+				     .text = copy_text(&copier, old->settings.metrics.text)};
+	settings->metrics_path = copy_text(&copier, old->settings.metrics_path);
 	settings->state_dir = copy_text(&copier, old->settings.state_dir);
 	return copier.good;
 }

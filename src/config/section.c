@@ -86,6 +86,10 @@ void section_read(struct reader *reader, const struct node *root)
 	if (root)
 		read_section(reader, schema_root, root, "");
 	refuse_tls(reader);
+	if (reader->value[VALUE_PROMETHEUS_PATH] &&
+	    reader->value[VALUE_PROMETHEUS_PATH]->text[0] != '/')
+		reader_error(reader, reader->value[VALUE_PROMETHEUS_PATH], NULL,
+			     "observability.metrics.prometheus.path: a path starts with /");
 	if (reader->value[VALUE_STATE_DIR] && reader->value[VALUE_STATE_DIR]->text[0] != '/')
 		reader_error(reader, reader->value[VALUE_STATE_DIR], NULL,
 			     "server.state_dir: the path must be absolute");

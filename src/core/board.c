@@ -56,6 +56,11 @@ void board_accepted(struct board *board, unsigned slot)
 		atomic_fetch_add(&board->slot[slot].accepted, 1);
 }
 
+bool board_is_live(const struct board *board, unsigned slot)
+{
+	return board && atomic_load(&board->slot[slot].live);
+}
+
 bool board_is_least(const struct board *board, unsigned slot)
 {
 	unsigned long mine;

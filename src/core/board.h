@@ -20,6 +20,9 @@ void board_leave(struct board *board, unsigned slot);
 /* Worker: one more connection. */
 void board_accepted(struct board *board, unsigned slot);
 
+/* Whether a worker that was ready lives in `slot`. */
+bool board_is_live(const struct board *board, unsigned slot);
+
 /* True when no live worker has taken fewer connections than `slot`. */
 bool board_is_least(const struct board *board, unsigned slot);
 

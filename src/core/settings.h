@@ -44,6 +44,8 @@ struct settings {
 
 	struct listen_settings *listen;
 	size_t listen_count;
+	struct listen_settings metrics; /* host a literal or ""; text NULL = not served */
+	const char *metrics_path;
 	int64_t shutdown_timeout_us;
 	bool reflection;
 	bool health;

@@ -6,6 +6,7 @@
 #define LEASED_CORE_WORKER_H
 
 #include "core/board.h"
+#include "core/meter.h"
 #include "core/settings.h"
 
 struct worker_setup {
@@ -15,6 +16,8 @@ struct worker_setup {
 	int control;	     /* this worker's end of the pair, non-blocking */
 
 	struct board *board; /* connections taken by each worker; NULL = unknown */
+
+	struct meter *meter; /* NULL = nothing is counted */
 
 	const struct settings *settings;
 	struct driver_shared **shared; /* one per settings->backend entry, prepared by the master */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/control.h"
+#include "master/attendant.h"
 #include "master/state.h"
 
 #define YOUNG_US	(1 * CLOCK_SECOND) /* who dies younger has a successor with a delay */
@@ -36,6 +37,15 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
+void child_close_ends(struct master *master)
+{
+	for (unsigned i = 0; i < DRIVER_WORKERS_MAX; i++)
+		close_end(&master->child[i].control);
+	close_end(&master->signals);
+	close_end(&master->ready);
+	notify_close(&master->notify);
+}
+
 /* In the new process. Descriptors that are not this worker's are closed: with another worker's
  * control end open here, that worker would never see the end of its master. */
 static _Noreturn void become_worker(struct master *master, unsigned slot, int control)
@@ -48,6 +58,7 @@ static _Noreturn void become_worker(struct master *master, unsigned slot, int co
 	    .settings = master->settings,
 	    .shared = master->shared,
 	    .board = master->board,
+	    .meter = master->meter,
 	    .reload = master->setup->config->reload,
 	    .settings_free = master->setup->config->free,
 	};
@@ -56,11 +67,8 @@ static _Noreturn void become_worker(struct master *master, unsigned slot, int co
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != master->pid)
 		_exit(0); /* the master died before the line above */
-	for (unsigned i = 0; i < DRIVER_WORKERS_MAX; i++)
-		close_end(&master->child[i].control);
-	close_end(&master->signals);
-	close_end(&master->ready);
-	notify_close(&master->notify);
+	child_close_ends(master);
+	close_end(&master->attendant.listen);
 	status = master->setup->worker_run(&setup);
 	fflush(NULL);
 	_exit(status);
@@ -170,6 +178,7 @@ static void died(struct master *master, unsigned slot, int status)
 	child->start_us = CLOCK_NEVER;
 	if (!wanted(master, slot))
 		return;
+	meter_restarted(master->meter);
 	if (young) {
 		plan_start(child, now);
 		log_warn("worker died young: its successor waits", LOG_INT("slot", slot),
@@ -186,10 +195,13 @@ void child_reap(struct master *master)
 	pid_t pid;
 
 	/* Strangers too: as pid 1 of a container the master inherits orphans. */
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (attendant_died(master, pid, status))
+			continue;
 		for (unsigned slot = 0; slot < DRIVER_WORKERS_MAX; slot++)
 			if (master->child[slot].pid == pid)
 				died(master, slot, status);
+	}
 }
 
 static void tick(struct master *master, unsigned slot, int64_t now)

@@ -223,6 +223,26 @@ enum err listen_open(struct listen_set *set, const struct settings *settings, ch
 	return ERR_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the attempt */
+enum err listen_one(const struct listen_settings *listen, int *fd, char *why)
+{
+	struct listen_set set = {.count = 0};
+	struct inherit none = {.count = 0};
+	struct attempt attempt = {
+	    .set = &set, .listen = listen, .inherited = &none, .until = retry_until(), .why = why};
+
+	*fd = -1;
+	if (open_host(&attempt) != ERR_OK) {
+		listen_close(&set);
+		return ERR_SYSTEM;
+	}
+	*fd = set.fd[0];
+	tell(*fd);
+	for (size_t i = 1; i < set.count; i++)
+		close(set.fd[i]); /* of a wildcard, one family is enough */
+	return ERR_OK;
+}
+
 void listen_close(struct listen_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)

@@ -35,6 +35,9 @@ struct listen_set {
  */
 enum err listen_open(struct listen_set *set, const struct settings *settings, char *why);
 
+/* One TCP address that no worker serves, into *fd. The rest as above. */
+enum err listen_one(const struct listen_settings *listen, int *fd, char *why);
+
 /* Closes all; removes the socket files that are still ours. */
 void listen_close(struct listen_set *set);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libmaster.a
 libmaster_a_SOURCES = \
+	src/master/attendant.c src/master/attendant.h \
 	src/master/child.c \
 	src/master/daemon.c src/master/daemon.h \
 	src/master/inherit.c src/master/inherit.h \

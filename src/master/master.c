@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "master/attendant.h"
 #include "master/daemon.h"
 #include "master/master.h"
 #include "master/retry.h"
@@ -136,9 +137,11 @@ static int set_up(struct master *master)
 	if (status)
 		return status;
 	if (state_dir_make(master->settings->state_dir, why, sizeof why) != ERR_OK ||
-	    listen_open(&master->listen, master->settings, why) != ERR_OK)
+	    listen_open(&master->listen, master->settings, why) != ERR_OK ||
+	    attendant_open(master, why) != ERR_OK)
 		return fail(master, MASTER_EXIT_SYSTEM, why);
 	master->board = board_create();
+	master->meter = meter_create();
 	status = prepare(master);
 	return status ? status : write_pidfile(master);
 }
@@ -154,6 +157,7 @@ static void tear_down(struct master *master)
 {
 	close_drivers(master);
 	free(master->shared);
+	attendant_close(master);
 	listen_close(&master->listen);
 	lockfile_drop(&master->pidfile);
 	notify_close(&master->notify);
@@ -267,6 +271,8 @@ static int timeout_ms(const struct master *master, int64_t now)
 		next = master->give_up_us;
 	if (master->notify.next_us < next)
 		next = master->notify.next_us;
+	if (attendant_next(master) < next)
+		next = attendant_next(master);
 	if (next == CLOCK_NEVER)
 		return -1;
 	wait = (next - now + CLOCK_MILLI - 1) / CLOCK_MILLI;
@@ -302,6 +308,7 @@ static void loop(struct master *master)
 		int64_t now = clock_boot_us();
 
 		child_tick(master, now);
+		attendant_tick(master, now);
 		check_start(master, now);
 		notify_tick(&master->notify, now);
 		if (master->stopping && child_count(master) == 0)
@@ -318,6 +325,8 @@ int master_run(const struct master_setup *setup, struct settings *settings)
 				.pidfile.fd = -1,
 				.pid = getpid(),
 				.signals = -1,
+				.attendant = {.listen = -1, .start_us = CLOCK_NEVER},
+				.started_us = clock_wall_us(),
 				.ready = setup->ready,
 				.give_up_us = CLOCK_NEVER};
 
@@ -335,6 +344,7 @@ int master_run(const struct master_setup *setup, struct settings *settings)
 					  : "stopped");
 	}
 	if (master.upgrading) {
+		attendant_close(&master);
 		close_drivers(&master);
 		upgrade_exec(&master);
 		master.status = MASTER_EXIT_SYSTEM;

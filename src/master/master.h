@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "core/admin.h"
 #include "core/worker.h"
 
 enum {
@@ -34,6 +35,7 @@ struct master_config {
 
 struct master_setup {
 	worker_run_f *worker_run;
+	admin_run_f *admin_run;
 	const struct master_config *config;
 	const char *pidfile;   /* absolute, or NULL */
 	char *const *argv;     /* the command line, for an upgrade */

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "master/state.h"
 
@@ -106,9 +107,11 @@ void reload_now(struct master *master)
 	}
 	if (config->load(source, &text, why, sizeof why) != ERR_OK) {
 		log_error("configuration refused", LOG_TEXT("error", why));
+		meter_reloaded(master->meter, false, 0);
 		return;
 	}
 	settings = judge(master, text);
+	meter_reloaded(master->meter, settings != NULL, clock_wall_us());
 	memfd = settings ? seal(text, settings->attached) : -1;
 	if (settings && memfd < 0) {
 		log_error("configuration cannot be handed on", LOG_TEXT("error", strerror(errno)));

@@ -26,12 +26,22 @@ struct child {
 	int64_t backoff_us; /* of the last start, 0 after a worker that lived */
 };
 
+/* The process that answers operators. */
+struct attendant {
+	pid_t pid;	  /* 0 = not there */
+	int listen;	  /* -1 = no address is configured */
+	int64_t start_us; /* not before; CLOCK_NEVER = none is wanted */
+};
+
 struct master {
 	const struct master_setup *setup;
 	struct settings *settings;
 	struct listen_set listen;
 	struct driver_shared **shared; /* one per backend, in the order of the settings */
 	size_t shared_count;
+	struct meter *meter; /* NULL = nothing is counted */
+	struct attendant attendant;
+	int64_t started_us;  /* wall clock */
 	struct board *board; /* NULL = none: connections are not balanced */
 	struct child child[DRIVER_WORKERS_MAX];
 	struct lockfile pidfile;
@@ -63,6 +73,9 @@ void child_fit(struct master *master);
 
 /* Tells a worker to end; it is killed when it takes too long. */
 void child_drain(struct master *master, unsigned slot);
+
+/* In a new process: closes what belongs to the master and its workers. */
+void child_close_ends(struct master *master);
 
 /* SIGKILL for all. */
 void child_kill_all(struct master *master);

@@ -42,6 +42,7 @@ struct call {
 
 	struct call *parked, **link; /* in server->parked while link is set */
 	int64_t token_until_us;	     /* wall clock */
+	int64_t parked_us;	     /* boot clock */
 	bool given_up;		     /* the driver was told */
 	enum err refusal;	     /* while it waited its token went bad; ERR_OK = not */
 	const char *refusal_text;
@@ -197,6 +198,17 @@ static void put_status(struct call *call, grpc_op *op)
 	op->data.send_status_from_server.trailing_metadata = &call->trailer;
 }
 
+static void tally(const struct call *call)
+{
+	const struct worker_setup *setup = call->server->setup;
+	const struct op *op = &call->op;
+	int code = op->answer.result == ERR_OK ? GRPC_STATUS_OK : (int)call->status.code;
+
+	meter_answer(setup->meter, setup->slot, op, code);
+	if (call->stage == WAITING && op->kind == OP_ACQUIRE && op->answer.result == ERR_OK)
+		meter_waited(setup->meter, setup->slot, clock_boot_us() - call->parked_us);
+}
+
 /* One batch: headers, message, trailers, and the close when nobody waits for it yet. */
 static void reply(struct call *call)
 {
@@ -204,11 +216,12 @@ static void reply(struct call *call)
 	size_t count = 0;
 
 	memset(ops, 0, sizeof ops);
-	call->stage = REPLYING;
 	if (call->op.answer.result == ERR_OK && !put_response(call))
 		call->op.answer.result = ERR_BUG;
 	if (call->op.answer.result != ERR_OK)
 		status_make(&call->op, &call->status);
+	tally(call);
+	call->stage = REPLYING;
 	ops[count++].op = GRPC_OP_SEND_INITIAL_METADATA;
 	if (call->response) {
 		ops[count].op = GRPC_OP_SEND_MESSAGE;
@@ -421,6 +434,7 @@ static void accepted(struct tag *tag, bool ok)
 	call->stage = WORKING;
 	if (work(call) == ERR_PENDING) {
 		call->stage = WAITING;
+		call->parked_us = clock_boot_us();
 		call->server->attention = true;
 		call->pending++; /* for `done` */
 		if (call->payload)

@@ -270,12 +270,23 @@ static grpc_event next_event(struct server *server, gpr_timespec deadline)
 }
 
 /* What is not an event of the core: words of the master, and what is due in the drivers. */
+static void publish(struct server *server)
+{
+	const struct worker_setup *setup = server->setup;
+
+	for (size_t i = 0; i < setup->settings->backend_count; i++)
+		meter_backend(setup->meter, setup->slot, i,
+			      setup->settings->backend[i].driver->health(server->driver[i]) ==
+				  ERR_OK);
+}
+
 static void look_up(struct server *server)
 {
 	server->attention = false;
 	take_orders(server);
 	call_expire_parked(server);
 	poll_drivers(server);
+	publish(server);
 	stream_notify(server);
 }
 

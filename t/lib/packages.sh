@@ -5,9 +5,9 @@
 
 packages_build=(gcc libc6-dev make autoconf automake pkg-config protobuf-compiler libprotobuf-dev
 	protobuf-c-compiler libprotobuf-c-dev libgrpc-dev libjansson-dev libyaml-dev libpq-dev
-	libunistring-dev libsodium-dev libcjose-dev)
+	libunistring-dev libsodium-dev libcjose-dev libmicrohttpd-dev)
 packages_client=(python3 python3-grpcio python3-protobuf protobuf-compiler-grpc)
-packages_test=(python3-cryptography libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-pip
+packages_test=(python3-cryptography libcriterion-dev liblmdb-dev python3-pytest python3-pyflakes python3-yaml python3-prometheus-client python3-pip
 	python3-setuptools python3-venv python3-wheel clang-format clang-tidy
 	cppcheck shellcheck mandoc universal-ctags iproute2 procps util-linux jq locales git openssl
 	postgresql-15 postgresql-contrib pgbouncer valgrind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make bench`: not a test. Needs libnghttp2-dev and liblmdb-dev.
+# `make bench`: not a test. Needs libnghttp2-dev, liblmdb-dev and postgresql.
 bench_programs = bench/leasebench bench/bench-echo bench/bench-table bench/bench-pg
 EXTRA_PROGRAMS += $(bench_programs)
 EXTRA_DIST += bench/run.py bench/postgres.py

@@ -122,7 +122,8 @@ void pg_link_send(struct pg_engine *engine, struct pg_link *link, struct pg_tick
 static unsigned share(const struct pg_engine *engine, const struct pg_link *link,
 		      const struct pg_tickets *list)
 {
-	unsigned most = (list->count + engine->works - 1) / engine->works;
+	unsigned links = engine->works - (engine->works > 1 && list->first->kind->grants);
+	unsigned most = (list->count + links - 1) / links;
 
 	if (most > GROUP_MOST)
 		most = GROUP_MOST;

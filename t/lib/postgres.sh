@@ -57,7 +57,7 @@ start() {
 	[ "$(id -u)" != 0 ] || chown postgres "$dir"
 	chmod 755 "$dir"
 	echo "$port" >"$dir/port"
-	as_server "$bin/initdb" -D "$dir/data" -U leased --auth=trust -E UTF8 --locale=C.UTF-8 \
+	as_server "$bin/initdb" -D "$dir/data" -U leased --no-sync --auth=trust -E UTF8 --locale=C.UTF-8 \
 		>"$dir/initdb.log" 2>&1 || fail "initdb: $(tail -n 5 "$dir/initdb.log")"
 	{
 		printf '%s\n' "port = $port" "unix_socket_directories = '$dir'" \

@@ -165,3 +165,28 @@ def test_the_bytes_that_were_judged_reach_the_workers_that_are_born_later(files)
         until(lambda: server.worker_pids() not in ([], old) and server.serving(), 10, "another")
         with Bearer(server.address, TOKEN) as client:
             client.inspect("k")
+
+
+def test_a_wait_that_began_without_auth_ends_when_a_reload_brings_it(files):
+    with Server(workers=1) as server, Bearer(server.address) as client:
+        client.acquire("k")
+        waiting = client.acquire_soon("k", wait=60)
+        until(lambda: client.inspect("k").waiters == 1, 10, "one waits")
+        server.text = f"auth: {{ verifier: tokens, tokens_file: \"{files}/tokens.yaml\" }}\n"
+        server.write_config()
+        reload(server)
+        with refused("UNAUTHENTICATED", "missing x-mindd-capability header", "TOKEN_MISSING"):
+            waiting.result(timeout=5)
+        # Back without: who waits then with a token goes on waiting, and gets the lease.
+        with Bearer(server.address, TOKEN) as other:
+            waiting = other.acquire_soon("k2", wait=60)
+            assert waiting.result().owner == TOKEN.owner
+            waiting = other.acquire_soon("k2", wait=60)
+            until(lambda: other.inspect("k2").waiters == 1, 10, "one waits")
+            server.text = ""
+            server.write_config()
+            reload(server)
+            soon(lambda: client.inspect("k2"))
+            seen = client.inspect("k2")
+            assert seen.waiters == 1 and client.release(seen.handle)
+            assert waiting.result(timeout=5).owner == TOKEN.owner

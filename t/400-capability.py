@@ -296,7 +296,7 @@ def test_a_right_that_is_taken_ends_the_wait(server, bearer, key):
 
 def test_a_wait_ends_when_the_token_expires(server, bearer, key):
     import datetime
-    end = datetime.datetime.utcnow() + datetime.timedelta(seconds=3)
+    end = datetime.datetime.utcnow() + datetime.timedelta(seconds=4)
     brief = Token("brief", expires=end.strftime("%Y-%m-%dT%H:%M:%SZ"))
     write_tokens(server.tokens_path, list(TOKENS.values()) + [brief])
     reload(server)
@@ -305,7 +305,7 @@ def test_a_wait_ends_when_the_token_expires(server, bearer, key):
     soon(lambda: client.inspect(key + " free"))
     waiting = client.acquire_soon(key, wait=60)
     with refused("UNAUTHENTICATED", "token expired", "TOKEN_EXPIRED"):
-        waiting.result(timeout=6)
+        waiting.result(timeout=10)
     assert bearer("admin").inspect(key).waiters == 0
     write_tokens(server.tokens_path, TOKENS.values())
     reload(server)

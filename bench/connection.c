@@ -19,6 +19,7 @@ struct connection {
 	int fd;
 	nghttp2_session *session;
 	char authority[64];
+	const char *token; /* of $BENCH_TOKEN; empty = the header is not sent */
 	uint8_t out[1 << 16];
 	size_t out_len;
 };
@@ -113,6 +114,7 @@ struct connection *connection_open(const char *target)
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings, 1);
 	snprintf(connection->authority, sizeof connection->authority, "%s", target);
+	connection->token = getenv("BENCH_TOKEN") ? getenv("BENCH_TOKEN") : "";
 	connection->fd = dial(target);
 	return connection;
 }
@@ -138,13 +140,15 @@ void connection_call(struct connection *connection, struct exchange *exchange)
 	    HEADER(":authority", connection->authority, strlen(connection->authority)),
 	    FIXED("content-type", "application/grpc"),
 	    FIXED("te", "trailers"),
+	    HEADER("x-mindd-capability", connection->token, strlen(connection->token)),
 	};
 	nghttp2_data_provider provider = {.source.ptr = exchange, .read_callback = give_data};
 
 	exchange->request_sent = exchange->response_len = 0;
 	exchange->status = -1;
 	if (nghttp2_submit_request(connection->session, NULL, headers,
-				   sizeof headers / sizeof *headers, &provider, exchange) < 0)
+				   sizeof headers / sizeof *headers - (*connection->token ? 0 : 1),
+				   &provider, exchange) < 0)
 		die("request cannot be submitted");
 }
 

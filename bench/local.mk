@@ -32,5 +32,5 @@ bench_bench_pg_CFLAGS = $(AM_CFLAGS) $(PQ_CFLAGS)
 bench_bench_pg_LDADD = libpg.a libcore.a libbase.a $(PQ_LIBS) $(JANSSON_LIBS) $(LIBS)
 
 .PHONY: bench
-bench: leased $(bench_programs)
+bench: leased leased-token $(bench_programs)
 	@/usr/bin/python3 $(srcdir)/bench/run.py .

@@ -71,10 +71,10 @@ def pin(core):
 class Leased:
     name, service = "leased", "mindd.lease.v1.Lease"
 
-    def __init__(self, workers, pinned):
+    def __init__(self, workers, pinned, auth=""):
         self.directory = tempfile.mkdtemp(prefix="leased-bench-")
         self.port = free_port()
-        self.segment = f"/leased-bench-{os.getpid()}-{workers}"
+        self.segment = f"/leased-bench-{os.getpid()}-{self.port}"
         config = os.path.join(self.directory, "leased.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"server:\n  grpc:\n    tcp: \"127.0.0.1:{self.port}\"\n"
@@ -82,7 +82,8 @@ class Leased:
                        f"observability: {{ logging: {{ level: warn }} }}\n"
                        f"backends:\n  - name: memory\n    driver: memory\n    options:\n"
                        f"      segment: \"{self.segment}\"\n"
-                       f"namespaces:\n  - {{ block: lease, name: locks, backend: memory }}\n")
+                       f"namespaces:\n  - {{ block: lease, name: locks, backend: memory }}\n"
+                       + auth)
         os.makedirs(os.path.join(self.directory, "state"))
         self.process = subprocess.Popen((pin(1) if pinned else []) + [program("leased"), "-f", config])
         wait_port(self.port, self.process)
@@ -116,11 +117,12 @@ class Echo:
         self.process.wait()
 
 
-def load(server, scenario, *options):
+def load(server, scenario, *options, token=""):
     command = pin(0) + [program("bench/leasebench"), "--target", f"127.0.0.1:{server.port}",
                         "--service", server.service, *options, scenario]
     before = cpu_ns(server.pids)
-    out = subprocess.run(command, capture_output=True, text=True, check=False)
+    out = subprocess.run(command, capture_output=True, text=True, check=False,
+                         env=dict(os.environ, BENCH_TOKEN=token))
     if out.returncode:
         sys.exit(out.stderr)
     figures = dict(part.split("=") for part in out.stdout.split())
@@ -160,6 +162,46 @@ def show_pairs(connections, streams, rounds):
           f" {best['leased'][1] / best['echo'][1]:.2f} of its CPU per call (aim 1.15)")
 
 
+def tool(*args):
+    return subprocess.run([program("leased-token"), *args], capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def checked():
+    """The same call with the same header, without auth and with it: what the check costs."""
+    print("\nA token with every call that was verified before, beside the same calls without auth;"
+          " 8 connections x 8 streams")
+    directory = tempfile.mkdtemp(prefix="leased-bench-")
+    key, secret = os.path.join(directory, "key"), os.path.join(directory, "secret")
+    who = ["--tenant", "bench", "--op", "*", "--namespace", "*"]
+    public = tool("keypair", "--file", key)
+    entry = tool("new", "--id", "bench", *who, "--file", secret)
+    tokens = os.path.join(directory, "tokens.yaml")
+    with open(tokens, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) \
+            as file:
+        file.write("tokens:\n  " + entry + "\n")
+    with open(secret, encoding="utf-8") as file:
+        opaque = file.read().strip()
+    signed = tool("mint", "--file", key, *who)
+    for name, token, auth in (
+            ("opaque", opaque, f"auth: {{ verifier: tokens, tokens_file: \"{tokens}\" }}\n"),
+            ("paseto", signed, f"auth: {{ verifier: paseto, paseto: {{ public_key_hex: {public} }} }}\n")):
+        servers = [Leased(1, True), Leased(1, True, auth)]
+        rates = [[], []]
+        for _ in range(ROUNDS):
+            for server, rate in zip(servers, rates):
+                figures = load(server, "pairs", "--connections", "8", "--streams", "8", "--seconds",
+                               str(SECONDS), "--warmup", "0", token=token)
+                rate.append((figures["calls"] / SECONDS, figures["cpu_ns"] / 1e3 / figures["calls"]))
+        best = [(max(one[0] for one in rate), min(one[1] for one in rate)) for rate in rates]
+        print(f"    {name}: {best[1][0]:.0f} calls/s, {best[1][1]:.2f} us CPU/call;"
+              f" without auth {best[0][0]:.0f}, {best[0][1]:.2f};"
+              f" ratio {best[1][0] / best[0][0]:.3f} of the calls/s (aim 0.97)")
+        for server in servers:
+            server.close()
+    shutil.rmtree(directory)
+
+
 def handoff():
     print("\nHand-off to a waiter on another worker (release sent -> grant received) beside a plain"
           " Inspect, 2 workers")
@@ -190,6 +232,7 @@ def machine():
 def main():
     machine()
     pairs_beside_echo()
+    checked()
     print("\nThe table alone, without gRPC, beside LMDB (no sync, on tmpfs); best of the rounds",
           flush=True)
     for leases in ("1000", "1000000"):

@@ -7,7 +7,7 @@ import pytest
 
 from client import refused, until
 from server import BINARY, Server
-from tokens import Bearer, Token, reload, write_private, write_tokens
+from tokens import Bearer, Token, reload, soon, write_private, write_tokens
 
 TOKEN = Token("t")
 PUBLIC = "[\"0.0.0.0:0\"]"
@@ -93,7 +93,8 @@ FILES = [
     ("tokens: []\n", 0o644, "everybody may read"),
     ("tokens: []\n", 0o642, "everybody may read"),
     ("tokens: []\n", 0o660, "its group may change"),
-    ("tokens:\n", 0o640, "tokens must be a list"),
+    ("tokens: x\n", 0o640, "tokens must be a list"),
+    ("tokens: [\n", 0o640, "error"),
     ("tokens:\n  -\n", 0o640, "needs id, tenant"),
     (TOKEN.entry, 0o640, "must be a map"),
     ("tokens:\n" + TOKEN.entry + "\n" + TOKEN.entry, 0o640, "are one"),
@@ -126,7 +127,7 @@ def test_blank_lines_and_line_ends_of_an_editor_do_no_harm(files):
 
 
 def test_no_tokens_open_nothing(files):
-    write_tokens(str(files / "tokens.yaml"), [])
+    write_private(str(files / "tokens.yaml"), "tokens:\n")
     auth = f"auth: {{ verifier: tokens, tokens_file: \"{files}/tokens.yaml\" }}\n"
     with Server(workers=1, text=auth) as server:
         for secret in ("", "x", "tokens", "[]"):
@@ -151,7 +152,7 @@ def test_a_reload_opens_no_server_that_others_reach(files):
         server.write_config()
         reload(server)
         with Bearer(server.address) as client:
-            client.inspect("k")
+            soon(lambda: client.inspect("k"))
 
 
 def test_the_bytes_that_were_judged_reach_the_workers_that_are_born_later(files):
@@ -164,3 +165,28 @@ def test_the_bytes_that_were_judged_reach_the_workers_that_are_born_later(files)
         until(lambda: server.worker_pids() not in ([], old) and server.serving(), 10, "another")
         with Bearer(server.address, TOKEN) as client:
             client.inspect("k")
+
+
+def test_a_wait_that_began_without_auth_ends_when_a_reload_brings_it(files):
+    with Server(workers=1) as server, Bearer(server.address) as client:
+        client.acquire("k")
+        waiting = client.acquire_soon("k", wait=60)
+        until(lambda: client.inspect("k").waiters == 1, 10, "one waits")
+        server.text = f"auth: {{ verifier: tokens, tokens_file: \"{files}/tokens.yaml\" }}\n"
+        server.write_config()
+        reload(server)
+        with refused("UNAUTHENTICATED", "missing x-mindd-capability header", "TOKEN_MISSING"):
+            waiting.result(timeout=5)
+        # Back without: who waits then with a token goes on waiting, and gets the lease.
+        with Bearer(server.address, TOKEN) as other:
+            waiting = other.acquire_soon("k2", wait=60)
+            assert waiting.result().owner == TOKEN.owner
+            waiting = other.acquire_soon("k2", wait=60)
+            until(lambda: other.inspect("k2").waiters == 1, 10, "one waits")
+            server.text = ""
+            server.write_config()
+            reload(server)
+            soon(lambda: client.inspect("k2"))
+            seen = client.inspect("k2")
+            assert seen.waiters == 1 and client.release(seen.handle)
+            assert waiting.result(timeout=5).owner == TOKEN.owner

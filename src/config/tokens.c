@@ -255,6 +255,8 @@ static void read_file(struct reader *reader)
 	}
 	if (!reader_fields(reader, root, "", names, &list) || reader->report.count)
 		return;
+	if (list && node_empty(list)) /* to be appended to: nothing opens */
+		return;
 	if (!list || list->kind != NODE_LIST || list->count > TOKENS_MAX) {
 		reader_error(reader, list, NULL, "tokens must be a list of at most %d", TOKENS_MAX);
 		return;

@@ -334,11 +334,10 @@ static void push(struct call **list, struct call *call)
 	*list = call;
 }
 
-/* What is answered soon by itself needs no second look. */
+/* Without auth too: a reload may bring it. What is answered soon by itself needs no second look. */
 static void park(struct call *call)
 {
-	if (call->server->identity.state && call->op.kind == OP_ACQUIRE &&
-	    call->op.request.wait_us > 0)
+	if (call->op.kind == OP_ACQUIRE && call->op.request.wait_us > 0)
 		push(&call->server->parked, call);
 }
 
@@ -369,7 +368,8 @@ static enum err recheck(struct call *call, const char **text)
 
 	if (err == ERR_OK && capability)
 		err = capability_allow(capability, &probe);
-	if (err == ERR_OK && !bytes_equal(probe.request.owner, call->op.request.owner)) {
+	if (err == ERR_OK && capability &&
+	    !bytes_equal(probe.request.owner, call->op.request.owner)) {
 		err = ERR_TOKEN_INVALID;
 		probe.answer.text = "invalid token: it is another owner's now";
 	}
@@ -403,7 +403,7 @@ void call_expire_parked(struct server *server)
 	struct call *kept = NULL, *call;
 	int64_t wall_us;
 
-	if (!server->parked || clock_boot_us() < server->tokens_us)
+	if (!server->parked || !server->identity.state || clock_boot_us() < server->tokens_us)
 		return;
 	server->tokens_us = clock_boot_us() + CLOCK_SECOND;
 	wall_us = clock_wall_us();

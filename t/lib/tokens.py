@@ -6,7 +6,7 @@ import secrets
 
 import grpc
 
-from client import Client, until
+from client import Client, LeaseError, until
 from mindd.lease.v1 import lease_pb2_grpc as pb_grpc
 
 HEADER = "x-mindd-capability"
@@ -78,3 +78,17 @@ def reload(server, signal_number=1):
     before = server.log().count("configuration reloaded")
     server.send(signal_number)
     until(lambda: server.log().count("configuration reloaded") > before, 10, "reloaded")
+
+
+def reason_of(call):
+    """The reason of a refusal, None when there was none."""
+    try:
+        call()
+    except LeaseError as error:
+        return error.reason
+    return None
+
+
+def soon(call, reason=None):
+    """The workers take a reload within a second of each other: until the call ends so."""
+    until(lambda: reason_of(call) == reason, 5, f"the call ends with {reason}", pause=0.02)

@@ -20,7 +20,8 @@ EXPOSURE = 1.5
 FILES = {
     "leased": """etc/apparmor.d/leased etc/default/leased etc/init.d/leased etc/leased/leased.yaml
         etc/logrotate.d/leased lib/systemd/system/leased.service usr/lib/sysusers.d/leased.conf
-        usr/lib/tmpfiles.d/leased.conf usr/sbin/leased usr/share/man/man5/leased.yaml.5.gz
+        usr/lib/tmpfiles.d/leased.conf usr/sbin/leased usr/bin/leased-token
+        usr/share/man/man1/leased-token.1.gz usr/share/man/man5/leased.yaml.5.gz
         usr/share/man/man8/leased.8.gz usr/share/leased/tokens.yaml""",
     "leasectl": """usr/bin/leasectl usr/share/bash-completion/completions/leasectl
         usr/share/man/man1/leasectl.1.gz""",

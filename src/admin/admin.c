@@ -72,8 +72,8 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, struct page 
 	return result;
 }
 
-/* WHY: eight parameters are what the library calls with.
- * NOLINTNEXTLINE(readability-non-const-parameter) */
+/* NOLINTBEGIN(readability-non-const-parameter) */
+/* WHY: eight parameters are what the library calls with. */
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **state)
@@ -84,6 +84,7 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 				 plain(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"));
 	return send_page(connection, page_of(arg, url));
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 int admin_run(const struct admin_setup *setup)
 {

@@ -181,6 +181,24 @@ def test_closing_in_an_outage_is_quiet():
     assert not noise, noise
 
 
+def test_a_close_between_two_attempts_gives_the_call_up(monkeypatch):
+    m = MindD("127.0.0.1:1", options=APART)
+    metadata = m.lease._metadata
+    calls = []
+
+    def close_before_the_second():
+        calls.append(1)
+        if len(calls) == 2:
+            m.close()
+        return metadata()
+    monkeypatch.setattr(m.lease, "_metadata", close_before_the_second)
+    with pytest.raises(Cancelled) as told:
+        m.lease.inspect("locks", "k")
+    assert told.value.details() == "the client was closed" and len(calls) == 2
+    with pytest.raises(ValueError):  # after the close it is a mistake of the caller's
+        m.lease.inspect("locks", "k")
+
+
 def test_an_outage_is_not_a_refusal_while_the_server_drains(key):
     """A waiter is told UNAVAILABLE by a server that stops, and finds its successor."""
     with Server(workers=1) as server, connect(server, timeout=30 * SLOW) as m:

@@ -13,7 +13,7 @@ from . import _requests
 from ._hold import Hold
 from ._retry import Attempts
 from ._values import Span, Token, capability
-from .errors import Cancelled, LeaseLost, from_rpc
+from .errors import Cancelled, LeaseLost, from_rpc, given_up
 
 
 class LeaseClient:
@@ -102,7 +102,10 @@ class LeaseClient:
             pass
         if self._closed.is_set():
             return unless.wait(length)
-        self._channel.subscribe(watch)
+        try:
+            self._channel.subscribe(watch)
+        except ValueError:  # closed, perhaps this very moment
+            return unless.wait(length)
         try:
             return unless.wait(length)
         finally:
@@ -115,10 +118,15 @@ class LeaseClient:
         return self._call(method, lambda _: request, Attempts(self._timeout, timeout))
 
     def _call(self, method: Any, make: Callable[[Attempts], Any], attempts: Attempts) -> Any:
+        begun_closed = self._closed.is_set()
         while True:
             try:
                 return method(make(attempts), timeout=attempts.timeout(),
                               metadata=self._metadata())
+            except ValueError as raised:
+                if begun_closed or not self._closed.is_set():
+                    raise
+                raise given_up("the client was closed") from raised  # between two attempts
             except grpc.RpcError as raised:
                 error = from_rpc(raised)
                 if isinstance(error, Cancelled) and self._closed.is_set():

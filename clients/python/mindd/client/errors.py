@@ -134,6 +134,11 @@ def from_rpc(error: grpc.RpcError) -> MinddError:
     return kind(code, text, told, trailers)
 
 
+def given_up(text: str) -> Cancelled:
+    """An end that this side chose."""
+    return Cancelled(grpc.StatusCode.CANCELLED, text)
+
+
 def lost(text: str) -> LeaseLost:
     """A loss that this side found out by itself."""
     return LeaseLost(grpc.StatusCode.FAILED_PRECONDITION, text)

@@ -95,7 +95,7 @@ def test_ops_and_namespaces_are_those_of_the_token(paseto):
             client.acquire("scoped", namespace="other")
 
 
-def test_forged_and_stale_ones_do_not(paseto):
+def test_B49_forged_and_stale_ones_do_not(paseto):
     good, other = mint(paseto), mint(paseto, tenant="evil")
     body, other_body = good[len("v4.public."):], other[len("v4.public."):]
     raw, other_raw = unb64(body), unb64(other_body)
@@ -132,7 +132,7 @@ def test_a_key_that_is_dropped_ends_its_tokens_and_waits(paseto):
         client.release(handle)
 
 
-def test_the_tool_shows_what_it_made_and_keeps_secrets_to_itself(paseto):
+def test_B51_the_tool_shows_what_it_made_and_keeps_secrets_to_itself(paseto):
     token = mint(paseto, 0, "--agent", "a1", "--id", "t-1")
     claims = json.loads(tool("show", "--public-key", paseto.keys[0], stdin=token + "\n"))
     assert (claims["iss"], claims["tenant"], claims["agent"], claims["jti"]) == \

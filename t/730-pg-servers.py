@@ -155,7 +155,7 @@ def test_an_outage_is_told_by_calls_and_by_health_and_ends_by_itself():
         client.acquire("other")
 
 
-def test_a_password_is_shown_nowhere(database):
+def test_B51_a_password_is_shown_nowhere(database):
     secret = "hunter2-secret"
     dsn = f'"host=127.0.0.1 port={database.port} user=nobody dbname=none password={secret}"'
     with Server(workers=1, start=False,

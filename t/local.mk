@@ -150,7 +150,7 @@ pg_tests = t/700-pg-basics t/701-pg-waiters t/702-pg-groups t/710-pg-faults t/71
 check_PROGRAMS += $(pg_tests)
 TESTS += $(pg_tests)
 endif
-EXTRA_DIST += t/lib/postgres.sh
+EXTRA_DIST += t/lib/postgres.sh t/CASES
 pg_test_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/t/lib $(PQ_CFLAGS) \
 	-DPOSTGRES_SH='"$(abs_top_srcdir)/t/lib/postgres.sh"'
 pg_test_libs = libpg.a libcore.a libbase.a $(PQ_LIBS) $(CRITERION_LIBS) $(JANSSON_LIBS) $(LIBS)

@@ -233,17 +233,15 @@ def test_a_file_that_everybody_may_change_is_told_of_B56():
               in server.log)
 
 
-def test_an_open_address_and_keys_without_effect_are_told_of():
+def test_an_open_address_is_told_of():
     with Stub(more="auth: { verifier: none }\n") as server:
         with open(server.config, encoding="utf-8") as file:
-            text = file.read().replace("127.0.0.1:", "0.0.0.0:").replace(
-                "observability: {", "observability: { metrics: { prometheus: { addr: ':9' } },")
+            text = file.read().replace("127.0.0.1:", "0.0.0.0:")
         with open(server.config, "w", encoding="utf-8") as file:
             file.write(text)
         server.start()
         assert "warn master: anybody who can reach this address may take and break leases " \
             f"address=0.0.0.0:{server.port} verifier=none" in server.log
-        assert "info master: metrics are not served yet addr=:9" in server.log
 
 
 def test_quiet_and_verbose_move_the_level_for_workers_too():

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """When a lease ends, and that it stays ended."""
 import time
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """Waiting: first come first served, no wake-up is missed, an expiry wakes as a release does."""
 import random
 import threading

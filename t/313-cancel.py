@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """Waiters that go away, politely or not, and cancels that cross a grant."""
 import os
 import random

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """Workers that are frozen or killed while others hold, wait and are handed leases."""
 import os
 import signal

@@ -72,7 +72,7 @@ def fill_and_empty(server, turn):
 @pytest.mark.parametrize("form", ["one at a time", "all at once", "two at once"])
 def test_B21_kills_under_load_lose_nothing(form):
     main = form == "one at a time"
-    seconds = SECONDS if main else min(SECONDS / 2, 10)
+    seconds = SECONDS if main else min(SECONDS / 2, 5)
     every, at_once = {"one at a time": (slack(0.03), 1), "all at once": (2.0, 4),
                       "two at once": (0.5, 2)}[form]
     with Server(workers=4, options={"capacity": CAPACITY}) as server:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """Servers on one database: hosts with other clocks and zones, one of them killed, beside the memory
 driver, behind a pooler, without the database."""
 import os

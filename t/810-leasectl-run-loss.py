@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """Whatever happens to the server or to leasectl, the command and all below it are dead before the
 lease can belong to another (B52)."""
 import contextlib

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """An outage that ends before the lease does not disturb the command; renewals come often and go on
 after failures (B53)."""
 import os

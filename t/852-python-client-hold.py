@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """The Python client: a held lease is renewed while it can be, and is known to be lost before anybody
 else can have it."""
 import os

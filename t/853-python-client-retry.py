@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Takes long.
 """The Python client: a call that met an outage is repeated, and never makes two leases of one."""
 import os
 import random

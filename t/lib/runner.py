@@ -4,7 +4,7 @@
     runner.py [--label L] [--only REGEX] [--skip REGEX] [--jobs N] [--totals FILE] FILE...
 
 With --jobs, files run beside each other, but those that load the machine or measure it and say so by
-a line `# Runs alone.` follow one by one. One that says `# Runs in the background.` gives way to all.
+a line `# Runs alone.` follow one by one. Those that say `# Takes long.` begin first. One that says `# Runs in the background.` gives way to all.
 
 A file is a program that speaks TAP (Criterion programs are asked to), a script, a Python program,
 or a pytest file. One without any TAP line counts as one test. Totals are added up in FILE."""
@@ -153,6 +153,11 @@ def says(path, how):
         return f"# Runs {how}.".encode() in file.read(2000)
 
 
+def says_long(path):
+    with open(path, "rb") as file:
+        return b"# Takes long." in file.read(2000)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--label", default="")
@@ -163,7 +168,8 @@ def main():
     parser.add_argument("files", nargs="*")
     given = parser.parse_args()
     totals = Totals(given.totals)
-    files = [path for path in sorted(given.files, key=os.path.basename)
+    files = [path for path in sorted(given.files, key=lambda path: (not says_long(path),
+                                                                    os.path.basename(path)))
              if re.search(given.only, path) and not (given.skip and re.search(given.skip, path))]
     alone = [path for path in files if given.jobs == 1 or says(path, "alone")]
     behind = [path for path in files if path not in alone and says(path, "in the background")]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """leasectl on a terminal: Ctrl-C is counted once, jobs stop and go on, pipelines keep their terminal,
-waiting is one line that is rewritten (B55)."""
+waiting is one line that is rewritten (B55, B52)."""
 import fcntl
 import os
 import pty
 import re
 import select
 import shlex
+import signal
 import struct
 import subprocess
 import termios
@@ -196,3 +197,24 @@ def test_a_narrow_terminal_is_not_overflown(server, client, new_key):
         lines = [line for line in terminal.text.split("\r\x1b[K") if line.startswith("waiting")]
         assert lines and all(len(line) < 120 for line in lines)
     client.release(handle)
+
+
+@pytest.mark.parametrize("form", ["{} | cat", "{}; true", "{} & wait", "x=$({}); echo $x"],
+                         ids=["pipeline", "script", "background", "substitution"])
+def test_B52_all_descendants_are_dead_in_every_form_of_a_script(server, client, key, form):
+    mark = f"{70000 + os.getpid() % 10000}.{abs(hash(form)) % 10000:04}"
+    run = (f"{LEASECTL} run locks/{key} --ttl 3s -- "
+           f"sh -c '(setsid sleep {mark} &); sleep {mark} & wait'")
+
+    def sleepers():
+        return subprocess.run(["pgrep", "-f", f"^sleep {mark}$"], capture_output=True, text=True,
+                              check=False).stdout.split()
+    terminal = Terminal(["bash", "--norc", "-c", form.format(run)], environment(server.address))
+    try:
+        until(lambda: len(sleepers()) == 2, 10 * SLOW, "both run")
+        client.release(client.inspect(key).handle)  # lost
+        until(lambda: not sleepers(), 6 * SLOW, "both are gone")
+    finally:
+        for left in sleepers():
+            os.kill(int(left), signal.SIGKILL)
+        terminal.close()

@@ -50,7 +50,7 @@ class Knocker:
         self.thread.start()
 
     def run(self):
-        while not self.over.wait(0.002):
+        while not self.over.wait(slack(0.005)):
             try:
                 with self.connect():
                     self.made += 1

@@ -24,7 +24,7 @@ NOT_HELD = "not held by this holder"
 OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),  # one TCP connection per client, as real clients have
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 5000),
     ("grpc.max_reconnect_backoff_ms", 200),
     ("grpc.enable_retries", 0),  # what the server said is what the test sees
 ]

@@ -151,7 +151,8 @@ def test_fifty_reloads_leave_nothing_behind_B31():
             server.write(namespaces=[f"n{i}"])
             reload(server)
         everywhere(server, ["n49"], 2)
-        assert (proc.descriptors(server.pid), [proc.descriptors(pid) for pid in pids]) == before
+        until("descriptors are as before, when the last question's are closed", lambda: (
+            proc.descriptors(server.pid), [proc.descriptors(pid) for pid in pids]) == before)
         assert server.workers() == pids
 
 
